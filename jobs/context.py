@@ -1,0 +1,125 @@
+"""What a handler sees of its own run: who it is, how to report, and whether to stop."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from .conf import settings
+from .exceptions import JobsError, RunStopped
+from .payload import storable_text
+
+_current: ContextVar[JobContext | None] = ContextVar("jobs_current", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    done: float
+    total: float | None
+    message: str
+
+
+class JobContext:
+    """
+    The running job, for its handler (``takes_context=True``) or anything below it (``jobs.current()``).
+
+    ``progress`` and ``log`` only write to memory; the worker's heartbeat
+    stores them about once a second. Both may be called from any thread.
+    """
+
+    def __init__(
+        self,
+        *,
+        job_id: int,
+        kind: str,
+        queue: str,
+        attempt: int,
+        max_attempts: int,
+        claim_no: int,
+        enqueued_at: datetime,
+        metadata: Mapping[str, Any],
+        timeout_seconds: float,
+    ) -> None:
+        self.job_id = job_id
+        self.kind = kind
+        self.queue = queue
+        self.attempt = attempt
+        self.max_attempts = max_attempts
+        self.claim_no = claim_no
+        self.enqueued_at = enqueued_at
+        self.metadata = metadata
+        self._deadline = time.monotonic() + timeout_seconds
+        self._stop: RunStopped | None = None
+        self._progress: Progress | None = None
+        self._log: deque[str] = deque()
+        self._log_chars = 0
+
+    @property
+    def fencing_token(self) -> int:
+        """A number that grows with every claim of this job: let the systems you write to refuse a smaller one."""
+        return self.claim_no
+
+    @property
+    def idempotency_key(self) -> str:
+        """A text that is the same in every attempt of this job and in no other job."""
+        return f"{self.job_id}-{self.enqueued_at.timestamp():.3f}"
+
+    @property
+    def seconds_left(self) -> float:
+        """How long until the timeout; negative once it has passed."""
+        return self._deadline - time.monotonic()
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether ``check()`` would raise: the job is cancelled, timed out, its lease lost or its worker stopping."""
+        return self._stop is not None
+
+    def check(self) -> None:
+        """Raise the ``RunStopped`` that says why this run must end; return at once if it may go on."""
+        if self._stop is not None:
+            raise self._stop
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Report how far the run is, then ``check()``."""
+        self._progress = Progress(done, total, message)
+        self.check()
+
+    def log(self, message: object) -> None:
+        """Keep a line with this run; only the last ``JOBS['LOG_MAX_CHARS']`` characters survive."""
+        most = settings.log_max_chars
+        line = storable_text(str(message), most=max(most, 1))
+        self._log.append(line)
+        self._log_chars += len(line) + 1
+        while self._log and self._log_chars > most:
+            self._log_chars -= len(self._log.popleft()) + 1
+
+    def stop(self, reason: RunStopped) -> None:
+        """Make ``check()`` raise ``reason`` from now on; the first reason stays."""
+        if self._stop is None:
+            self._stop = reason
+
+    def snapshot(self) -> tuple[Progress | None, str]:
+        """Return the last progress and the log so far, for the heartbeat."""
+        return self._progress, "\n".join(list(self._log))
+
+
+def current() -> JobContext:
+    """Return the context of the job this code runs in; raise ``JobsError`` outside one."""
+    context = _current.get()
+    if context is None:
+        raise JobsError("No job is running here: jobs.current() works only below a handler that a worker has called.")
+    return context
+
+
+def enter(context: JobContext | None) -> Any:
+    """Make ``context`` the current one; returns the token for ``leave``."""
+    return _current.set(context)
+
+
+def leave(token: Any) -> None:
+    _current.reset(token)

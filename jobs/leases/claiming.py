@@ -1,0 +1,184 @@
+"""Giving ready jobs to a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db import connections, transaction
+from django.db.models import DurationField, ExpressionWrapper, F, QuerySet
+
+from .. import clock, sql, states
+from ..models import Job
+from ..models.job import READY
+from ..outcomes import EXPIRED
+from ..states import State
+from .settlement import Lease
+
+
+class Claimed(NamedTuple):
+    """A job as its worker got it: ``claim_no`` and ``attempt`` are those of this claim."""
+
+    job_id: int
+    claim_no: int
+    attempt: int
+    kind: str
+    args: list[Any]
+    payload: dict[str, Any]
+    queue: str
+    max_attempts: int
+    backoff_base: float
+    backoff_cap: float
+    backoff_jitter: float
+    timeout: float | None
+    enqueued_at: datetime
+    metadata: dict[str, Any]
+    losses: int
+    stranded: int
+    expires_in: timedelta | None
+
+    @property
+    def lease(self) -> Lease:
+        return Lease(self.job_id, self.claim_no)
+
+    @property
+    def is_expired(self) -> bool:
+        return self.expires_in is not None and self.expires_in <= timedelta(0)
+
+
+COLUMNS = (
+    "id",
+    "next_claim_no",
+    "next_attempt",
+    "kind",
+    "args",
+    "payload",
+    "queue",
+    "max_attempts",
+    "backoff_base",
+    "backoff_cap",
+    "backoff_jitter",
+    "timeout",
+    "enqueued_at",
+    "metadata",
+    "losses",
+    "stranded",
+    "expires_in",
+)
+
+
+def claim(
+    worker: str,
+    queues: Sequence[str] = (),
+    *,
+    slots: int,
+    ahead: int = 0,
+    paused: Collection[str] = (),
+    lease_seconds: float,
+    using: str,
+) -> tuple[list[Claimed], list[Claimed]]:
+    """
+    Give ``worker`` ready jobs: up to ``slots`` that start now, and up to ``ahead`` more to start later.
+
+    Highest priority first, then oldest ``run_at``; with ``queues`` (strict
+    order), all of the first before any of the second. Skips rows that others
+    have locked, so it never waits. The first list has ``started_at`` set; the
+    second has not, and an expired lease will cost those jobs nothing. A job
+    that was stranded once before is only given a slot, and one with losses
+    only by ``claim_suspect``. Jobs past their ``expires_at`` are cancelled.
+    """
+    with transaction.atomic(using=using):
+        rows: list[Claimed] = []
+        for source in _sources(queues, paused, using=using):
+            rows += _locked(source.exclude(pk__in=[row.job_id for row in rows]) if rows else source, slots + ahead - len(rows))
+            if len(rows) >= slots + ahead:
+                break
+        ready = _without_expired(rows, using=using)
+        now, later = _shared_out(ready, slots=slots, ahead=ahead)
+        _take(now, worker, lease_seconds=lease_seconds, using=using, started_at=clock.now())
+        _take(later, worker, lease_seconds=lease_seconds, using=using, started_at=None)
+    return now, later
+
+
+def claim_suspect(
+    worker: str, queues: Sequence[str] = (), *, paused: Collection[str] = (), lease_seconds: float, using: str
+) -> list[Claimed]:
+    """
+    Give ``worker`` at most one ready job that workers have died of before.
+
+    The caller must hold nothing else, and start nothing beside it, so that
+    the next death has one possible cause.
+    """
+    suspects = _ordered(Job.objects.using(using).filter(state=State.PENDING, losses__gt=0)).exclude(queue__in=list(paused))
+    if queues:
+        suspects = suspects.filter(queue__in=list(queues))
+    with transaction.atomic(using=using):
+        ready = _without_expired(_locked(suspects, 1), using=using)
+        _take(ready, worker, lease_seconds=lease_seconds, using=using, started_at=clock.now())
+    return ready
+
+
+def stray_leases(worker: str, held: Collection[Lease], *, using: str) -> list[Lease]:
+    """Return the leases that the database says ``worker`` has but the worker does not know of, as after a lost COMMIT."""
+    stored = Job.objects.using(using).running().filter(lease_owner=worker).values_list("pk", "claim_no")
+    return [lease for lease in (Lease(*row) for row in stored) if lease not in held]
+
+
+def _ordered(jobs: QuerySet[Job]) -> Any:
+    return jobs.order_by(F("priority").desc(), "run_at", "pk")
+
+
+def _sources(queues: Sequence[str], paused: Collection[str], *, using: str) -> Iterator[Any]:
+    """Yield querysets, each flat through one index, whose rows together come in the order of the claim."""
+    ready = _ordered(Job.objects.using(using).filter(READY))
+    if queues:
+        yield from (ready.filter(queue=queue) for queue in queues if queue not in paused)
+    elif not paused:
+        yield ready
+    else:
+        heads = [(queue, best) for queue, best in _queue_heads(using) if queue not in paused]
+        for least in sorted({best for _, best in heads}, reverse=True):
+            yield from (ready.filter(queue=queue, priority__gte=least) for queue, best in heads if best >= least)
+
+
+def _queue_heads(using: str) -> list[tuple[str, int]]:
+    with connections[using].cursor() as cursor:
+        cursor.execute(sql.QUEUE_HEADS)
+        heads: list[tuple[str, int]] = cursor.fetchall()
+    return heads
+
+
+def _locked(source: Any, limit: int) -> list[Claimed]:
+    rows = source.locked().annotate(
+        next_claim_no=F("claim_no") + 1,
+        next_attempt=F("attempt") + 1,
+        expires_in=ExpressionWrapper(F("expires_at") - clock.now(), output_field=DurationField()),
+    )
+    return [Claimed._make(row) for row in rows.values_list(*COLUMNS)[:limit]]
+
+
+def _without_expired(rows: list[Claimed], *, using: str) -> list[Claimed]:
+    expired = [row.job_id for row in rows if row.is_expired]
+    if not expired:
+        return rows
+    Job.objects.using(using).filter(pk__in=expired).move(states.EXPIRE, finished_at=clock.now(), error=EXPIRED)
+    return [row for row in rows if not row.is_expired]
+
+
+def _shared_out(rows: list[Claimed], *, slots: int, ahead: int) -> tuple[list[Claimed], list[Claimed]]:
+    now, rest = rows[:slots], rows[slots:]
+    return now, [row for row in rest if not row.stranded][:ahead]
+
+
+def _take(rows: list[Claimed], worker: str, *, lease_seconds: float, using: str, started_at: Any) -> None:
+    if not rows:
+        return
+    Job.objects.using(using).filter(pk__in=[row.job_id for row in rows]).move(
+        states.CLAIM,
+        claim_no=F("claim_no") + 1,
+        attempt=F("attempt") + 1,
+        lease_owner=worker,
+        lease_expires_at=clock.in_seconds(lease_seconds),
+        started_at=started_at,
+    )

@@ -1,0 +1,102 @@
+"""Taking jobs away from workers that fell silent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+
+from .. import clock
+from ..conf import settings
+from ..models import Job, JobEvent, JobRun, Worker
+from ..outcomes import Facts, Lost, RunOutcome, Verdict, decide
+from ..retry import Backoff
+from .settlement import Answer, Lease, Settlement, settle
+
+
+@dataclass(frozen=True, slots=True)
+class Rescued:
+    """A job whose lease had expired, the worker that held it, and what became of it."""
+
+    lease: Lease
+    kind: str
+    worker: str
+    verdict: Verdict
+
+
+def rescue(*, limit: int = 500, using: str) -> list[Rescued]:
+    """
+    Take back up to ``limit`` jobs whose lease expired, by the database's clock.
+
+    The lease is tested in the statement that locks the row: an id list read
+    earlier would steal a lease renewed in between. Rows that others have
+    locked are left for the next time. A second call finds nothing to do.
+    """
+    with transaction.atomic(using=using):
+        jobs = list(Job.objects.using(using).expired_leases().lock()[:limit])
+        if not jobs:
+            return []
+        rescued = [Rescued(_lease(job), job.kind, job.lease_owner, verdict) for job, verdict in _verdicts(jobs, using=using)]
+        answers = settle([Settlement(lease=one.lease, verdict=one.verdict) for one in rescued], using=using)
+        taken = [one for one in rescued if answers[one.lease] is Answer.DONE]
+        _record_quarantines(taken, using=using)
+    return taken
+
+
+def _lease(job: Job) -> Lease:
+    return Lease(job.pk, job.claim_no)
+
+
+def _verdicts(jobs: list[Job], *, using: str) -> Iterable[tuple[Job, Verdict]]:
+    owners = {job.lease_owner for job in jobs}
+    workers = {worker.name: worker for worker in Worker.objects.using(using).filter(name__in=owners)}
+    alive = set(Worker.objects.using(using).live().filter(name__in=owners).values_list("name", flat=True))
+    earlier = _earlier_deaths([job.pk for job in jobs if job.losses], using=using)
+    for job in jobs:
+        owner = workers.get(job.lease_owner)
+        is_alive = job.lease_owner in alive
+        lost = Lost(
+            started=job.started_at is not None,
+            worker=job.lease_owner,
+            last_heard=f"{owner.heartbeat_at:%Y-%m-%d %H:%M:%S %Z}" if owner else "unknown",
+            deaths=min(earlier.get(job.pk, 0), job.losses) + (not is_alive),
+            worker_is_alive=is_alive,
+        )
+        yield job, decide(lost, _facts(job))
+
+
+def _facts(job: Job) -> Facts:
+    backoff = Backoff(base=job.backoff_base, cap=job.backoff_cap, jitter=job.backoff_jitter)
+    return Facts(
+        attempt=job.attempt,
+        max_attempts=job.max_attempts,
+        backoff=backoff,
+        quarantine_losses=settings.quarantine_losses,
+    )
+
+
+def _earlier_deaths(job_ids: list[int], *, using: str) -> dict[int, int]:
+    """Count, for each job, the lost runs whose worker was not heard of after it lost the lease."""
+    if not job_ids:
+        return {}
+    lost: Any = JobRun.objects.using(using).filter(job_id__in=job_ids, outcome=RunOutcome.LOST)
+    runs = list(lost.values_list("job_id", "worker", "finished_at"))
+    workers = Worker.objects.using(using).filter(name__in={worker for _, worker, _ in runs})
+    heard = dict(workers.values_list("name", "heartbeat_at"))
+    deaths: dict[int, int] = {}
+    for job_id, worker, lost_at in runs:
+        if worker not in heard or heard[worker] <= lost_at:
+            deaths[job_id] = deaths.get(job_id, 0) + 1
+    return deaths
+
+
+def _record_quarantines(rescued: list[Rescued], *, using: str) -> None:
+    JobEvent.objects.using(using).bulk_create(
+        JobEvent(
+            at=clock.now(), kind=JobEvent.Kind.QUARANTINED, job_id=one.lease.job_id, reason=(one.verdict.error or "")[:500]
+        )
+        for one in rescued
+        if one.verdict.is_quarantine
+    )

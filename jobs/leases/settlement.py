@@ -1,0 +1,204 @@
+"""Leaving ``running``: one fenced write for whatever the verdict was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from django.db import connections, transaction
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Coalesce
+
+from .. import clock, payload, sql
+from ..models import Job, JobRun
+from ..outcomes import Facts, Failure, Released, Verdict, decide
+from ..retry import Backoff
+
+
+class Answer(StrEnum):
+    DONE = "done"
+    BUSY = "busy"
+    LOST = "lost"
+
+
+class Lease(NamedTuple):
+    """What every fenced write names: the job and the claim of it."""
+
+    job_id: int
+    claim_no: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """
+    One verdict to write. ``age`` is how many seconds ago the run ended and
+    ``duration`` how long it ran, both by the worker's monotonic clock, so that
+    the times stored are those of the run and not of the batch it was settled in.
+    """
+
+    lease: Lease
+    verdict: Verdict
+    age: float = 0.0
+    duration: float | None = None
+    log: str | None = None
+
+
+NO_FAILURE = Failure(exception_class="", message="")
+Answers = dict[Lease, Answer]
+
+
+def settle(settlements: Sequence[Settlement], *, using: str) -> Answers:
+    """
+    Write these verdicts and their runs, in one transaction, and answer for each.
+
+    ``lost`` ones changed nothing. Raises the database's own error, with
+    nothing written, if it refuses a row for its data.
+    """
+    if not settlements:
+        return {}
+    by_vendor = {"postgresql": settle_by_statement}
+    return by_vendor.get(connections[using].vendor, settle_by_orm)(settlements, using=using)
+
+
+def release(leases: Iterable[Lease], *, started: bool, using: str) -> Answers:
+    """Hand jobs back with their attempts; one that had ``started`` leaves a run that says so."""
+    verdict = decide(Released(started=started), _ANY_FACTS)
+    return settle([Settlement(lease=lease, verdict=verdict) for lease in leases], using=using)
+
+
+def is_settled(lease: Lease, *, using: str) -> bool:
+    """Say whether the run of this claim is on record: the question to ask when a COMMIT gave no answer."""
+    return JobRun.objects.using(using).filter(job_id=lease.job_id, claim_no=lease.claim_no).exists()
+
+
+_ANY_FACTS = Facts(attempt=1, max_attempts=1, backoff=Backoff(), quarantine_losses=1)
+
+
+def settle_by_statement(settlements: Sequence[Settlement], *, using: str) -> Answers:
+    """Settle in the one statement of ``sql.SETTLE_POSTGRESQL``."""
+    rows = "[" + ",".join([_offer(settlement) for settlement in settlements]) + "]"
+    with connections[using].cursor() as cursor:
+        cursor.execute(sql.SETTLE_POSTGRESQL, {"rows": rows})
+        return {Lease(job_id, claim_no): Answer(answer) for job_id, claim_no, answer in cursor.fetchall()}
+
+
+def _offer(settlement: Settlement) -> str:
+    verdict = settlement.verdict
+    failure = verdict.failure or NO_FAILURE
+    row = {
+        "id": settlement.lease.job_id,
+        "claim_no": settlement.lease.claim_no,
+        "target": verdict.move.target,
+        "final": verdict.move.target.is_final,
+        "yields": verdict.move.yields,
+        "refund": int(verdict.refund),
+        "delay": verdict.delay,
+        "error": verdict.error if verdict.error is None else verdict.error[:500],
+        "losses": verdict.losses,
+        "stranded": int(verdict.stranded),
+        "unknown": verdict.unknown,
+        "outcome": verdict.run,
+        "exception_class": failure.exception_class[:200],
+        "message": failure.message,
+        "traceback": failure.traceback,
+        "log": settlement.log,
+        "age": settlement.age,
+        "duration": settlement.duration,
+    }
+    text = payload.dumps(row)
+    # The result is JSON text already; parsing it to write it again would be waste.
+    return text if verdict.result is None else f'{text[:-1]},"result":{verdict.result}}}'
+
+
+def settle_by_orm(settlements: Sequence[Settlement], *, using: str) -> Answers:
+    """Settle through the ORM: the reference that the statement is tested against."""
+    with transaction.atomic(using=using):
+        wanted = [settlement.lease.job_id for settlement in settlements]
+        jobs = Job.objects.using(using).filter(pk__in=wanted, lease_expires_at__isnull=False)
+        facts = {Lease(job.pk, job.claim_no): job for job in jobs.lock().only(*_RUN_FACTS)}
+        for settlement in settlements:
+            if settlement.lease in facts:
+                _settle_one(settlement, facts[settlement.lease], using=using)
+        still_held = {Lease(*row) for row in jobs.values_list("pk", "claim_no")}
+    return {settlement.lease: _answer(settlement.lease, facts, still_held) for settlement in settlements}
+
+
+_RUN_FACTS = ("claim_no", "attempt", "lease_owner", "started_at", "log")
+
+
+def _answer(lease: Lease, settled: dict[Lease, Job], still_held: set[Lease]) -> Answer:
+    if lease in settled:
+        return Answer.DONE
+    return Answer.BUSY if lease in still_held else Answer.LOST
+
+
+def _settle_one(settlement: Settlement, job: Job, *, using: str) -> None:
+    verdict, lease = settlement.verdict, settlement.lease
+    finished_at = clock.in_seconds(-settlement.age)
+    started_at: Any = job.started_at
+    if settlement.duration is not None:
+        started_at = clock.in_seconds(-settlement.age - settlement.duration)
+    held = Job.objects.using(using).filter(pk=lease.job_id, claim_no=lease.claim_no, lease_expires_at__isnull=False)
+    held.move(verdict.move, **_changes(verdict, finished_at=finished_at, started_at=started_at))
+    if verdict.run is not None:
+        failure = verdict.failure or NO_FAILURE
+        JobRun.objects.using(using).create(
+            job_id=lease.job_id,
+            claim_no=lease.claim_no,
+            attempt=job.attempt,
+            worker=job.lease_owner,
+            outcome=verdict.run,
+            started_at=started_at,
+            finished_at=finished_at,
+            exception_class=failure.exception_class[:200],
+            message=failure.message,
+            traceback=failure.traceback,
+            log=job.log if settlement.log is None else settlement.log,
+        )
+
+
+def _changes(verdict: Verdict, *, finished_at: Any, started_at: Any) -> dict[str, Any]:
+    if_final = _if_final(verdict)
+    changes: dict[str, Any] = {
+        "attempt": F("attempt") - int(verdict.refund),
+        "stranded": F("stranded") + int(verdict.stranded),
+        "finished_at": if_final(finished_at, None),
+        "started_at": if_final(started_at, None),
+        "progress": if_final(F("progress"), None),
+        "lease_owner": "",
+        "lease_expires_at": None,
+        "cancel_requested_at": None,
+        "log": "",
+    }
+    if verdict.delay is not None:
+        changes["run_at"] = if_final(F("run_at"), clock.in_seconds(verdict.delay))
+    if verdict.unknown:
+        changes["unknown_since"] = Coalesce(F("unknown_since"), clock.now())
+    elif verdict.run is not None:
+        changes["unknown_since"] = None
+    if verdict.result is not None:
+        changes["result"] = json.loads(verdict.result)
+    if verdict.error is not None:
+        changes["error"] = verdict.error[:500]
+    if verdict.losses is not None:
+        changes["losses"] = verdict.losses
+    return changes
+
+
+def _if_final(verdict: Verdict) -> Callable[[Any, Any], Any]:
+    """Return a choice between two values by whether the job ends here, which a yielding move leaves to the row."""
+    if verdict.move.target.is_final:
+        return lambda final, _: final
+    if not verdict.move.yields:
+        return lambda _, other: other
+    asked = Q(cancel_requested_at__isnull=False)
+    return lambda final, other: Case(When(asked, then=_expression(final)), default=_expression(other))
+
+
+def _expression(value: Any) -> Any:
+    return value if hasattr(value, "resolve_expression") else Value(value)
+
+

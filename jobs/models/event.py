@@ -1,0 +1,46 @@
+"""What people and the system decided."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class JobEvent(models.Model):
+    """A decision about a job or a queue, with who and why; append-only. Ordinary transitions write none."""
+
+    class Kind(models.TextChoices):
+        RETRIED = "retried", _("Retried")
+        CANCELLED = "cancelled", _("Cancelled")
+        CANCEL_REQUESTED = "cancel_requested", _("Asked to stop")
+        TRIGGERED = "triggered", _("Run now")
+        QUARANTINED = "quarantined", _("Quarantined")
+        PAUSED = "paused", _("Paused")
+        RESUMED = "resumed", _("Resumed")
+
+    at = models.DateTimeField(_("at"))
+    kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
+    job = models.ForeignKey(
+        "Job",
+        verbose_name=_("job"),
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        null=True,
+        blank=True,
+        related_name="events",
+    )
+    queue = models.CharField(_("queue"), max_length=100, blank=True, default="")
+    # Text, not a foreign key: it works without auth, behind a router, with any
+    # user model, and stays readable when the user is gone.
+    actor_id = models.CharField(_("actor id"), max_length=100, blank=True, default="")
+    actor_label = models.CharField(_("actor"), max_length=200, blank=True, default="")
+    reason = models.CharField(_("reason"), max_length=500, blank=True, default="")
+
+    class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
+        default_permissions = ("view",)
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} by {self.actor_label or 'the system'}"

@@ -1,0 +1,139 @@
+"""The unit of work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from ..states import FINAL, LIVE, State
+from .queryset import JobQuerySet
+
+if TYPE_CHECKING:
+    from ..operations import Actor
+
+READY = Q(state=State.PENDING, losses=0)
+
+
+class Job(models.Model):
+    """
+    One job, from enqueue to a final state and until retention prunes it.
+
+    Rows change only through ``move`` (people, promotion), ``leases`` (all that
+    happens while running) and enqueue; never through ``save()``.
+    """
+
+    State = State
+
+    kind = models.CharField(_("kind"), max_length=200)
+    args = models.JSONField(_("args"), default=list, blank=True)
+    payload = models.JSONField(_("payload"), default=dict, blank=True)
+    queue = models.CharField(_("queue"), max_length=100, default="default")
+    priority = models.SmallIntegerField(_("priority"), default=0, help_text=_("-100 to 100; higher runs first."))
+    state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.PENDING)
+    run_at = models.DateTimeField(_("run at"), help_text=_("Not before this time."))
+    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
+    enqueued_at = models.DateTimeField(_("enqueued at"))
+    attempt = models.PositiveIntegerField(_("attempt"), default=0, db_default=0)
+    max_attempts = models.PositiveIntegerField(_("max attempts"))
+    backoff_base = models.FloatField(_("backoff base"))
+    backoff_cap = models.FloatField(_("backoff cap"))
+    backoff_jitter = models.FloatField(_("backoff jitter"))
+    timeout = models.FloatField(_("timeout"), null=True, blank=True, help_text=_("Seconds."))
+    unique_key = models.CharField(_("unique key"), max_length=250, null=True, blank=True)  # noqa: DJ001 (NULL is "none")
+    metadata = models.JSONField(_("metadata"), default=dict, blank=True)
+    # Never decreases, not even on release or retry: a late worker is told apart
+    # from the present one by this number alone.
+    claim_no = models.PositiveIntegerField(_("claim number"), default=0, db_default=0)
+    lease_owner = models.CharField(_("lease owner"), max_length=200, default="", db_default="", blank=True)
+    lease_expires_at = models.DateTimeField(_("lease expires at"), null=True, blank=True)
+    started_at = models.DateTimeField(_("started at"), null=True, blank=True)
+    finished_at = models.DateTimeField(_("finished at"), null=True, blank=True)
+    cancel_requested_at = models.DateTimeField(_("cancel requested at"), null=True, blank=True)
+    losses = models.PositiveSmallIntegerField(
+        _("losses"), default=0, db_default=0, help_text=_("Workers that died while running it.")
+    )
+    stranded = models.PositiveSmallIntegerField(
+        _("stranded"), default=0, db_default=0, help_text=_("Leases that expired before it was seen to start.")
+    )
+    unknown_since = models.DateTimeField(_("no handler since"), null=True, blank=True)
+    result = models.JSONField(_("result"), null=True, blank=True)
+    error = models.CharField(_("error"), max_length=500, default="", db_default="", blank=True)
+    progress = models.JSONField(_("progress"), null=True, blank=True)
+    log = models.TextField(_("log"), default="", db_default="", blank=True)
+
+    objects = JobQuerySet.as_manager()
+
+    # Set by enqueue: False where a live job already held the unique key.
+    created: bool = False
+
+    class Meta:
+        verbose_name = _("job")
+        verbose_name_plural = _("jobs")
+        default_permissions = ("view",)
+        permissions = [
+            ("retry_job", _("Can retry dead and cancelled jobs")),
+            ("cancel_job", _("Can cancel jobs")),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                name="job_leased_iff_running",
+                condition=Q(state=State.RUNNING, lease_expires_at__isnull=False)
+                | (~Q(state=State.RUNNING) & Q(lease_expires_at__isnull=True)),
+            ),
+            models.CheckConstraint(
+                name="job_finished_iff_final",
+                condition=Q(state__in=FINAL, finished_at__isnull=False)
+                | (~Q(state__in=FINAL) & Q(finished_at__isnull=True)),
+            ),
+            models.CheckConstraint(name="job_has_an_attempt", condition=Q(max_attempts__gte=1)),
+            models.UniqueConstraint(
+                name="job_unique_key",
+                fields=["unique_key"],
+                condition=Q(unique_key__isnull=False, state__in=LIVE),
+            ),
+        ]
+        # Lease time is in no index, so that a heartbeat's update stays HOT.
+        indexes = [
+            models.Index(F("priority").desc(), "run_at", "id", name="job_claim", condition=READY),
+            models.Index("queue", F("priority").desc(), "run_at", "id", name="job_claim_queue", condition=READY),
+            models.Index(
+                F("priority").desc(), "run_at", "id", name="job_suspect", condition=Q(state=State.PENDING, losses__gt=0)
+            ),
+            models.Index("run_at", "id", name="job_promote", condition=Q(state=State.SCHEDULED)),
+            models.Index("lease_owner", "id", name="job_running", condition=Q(state=State.RUNNING)),
+            models.Index("state", "finished_at", "id", name="job_final", condition=Q(finished_at__isnull=False)),
+            models.Index(
+                "expires_at",
+                name="job_expire",
+                condition=Q(expires_at__isnull=False, state__in=[State.SCHEDULED, State.PENDING]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"#{self.pk} {self.kind}"
+
+    def retry(self, *, actor: Actor | None = None, reason: str = "") -> bool:
+        """Make a dead or cancelled job pending with a fresh budget; refresh it and say whether it moved."""
+        from .. import operations
+
+        return self._refreshed(operations.retry, actor=actor, reason=reason)
+
+    def cancel(self, *, actor: Actor | None = None, reason: str = "") -> bool:
+        """Cancel now, or ask a running handler to stop; refresh the job and say whether anything was done."""
+        from .. import operations
+
+        return self._refreshed(operations.cancel, actor=actor, reason=reason)
+
+    def trigger(self, *, actor: Actor | None = None, reason: str = "") -> bool:
+        """Make a scheduled job pending now; refresh it and say whether it moved."""
+        from .. import operations
+
+        return self._refreshed(operations.trigger, actor=actor, reason=reason)
+
+    def _refreshed(self, operation: Any, **who: Any) -> bool:
+        report = operation(type(self).objects.using(self._state.db).filter(pk=self.pk), **who)
+        self.refresh_from_db(using=self._state.db)
+        return bool(report.moved or report.asked)

@@ -1,0 +1,46 @@
+"""Worker processes, as they last described themselves."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from .. import clock
+from ..conf import settings
+
+
+class WorkerQuerySet(models.QuerySet["Worker"]):
+    def live(self) -> WorkerQuerySet:
+        """Workers that have not stopped and were heard of within one lease."""
+        return self.filter(stopped_at__isnull=True, heartbeat_at__gte=clock.in_seconds(-settings.lease_seconds))
+
+
+class Worker(models.Model):
+    """One row per start of a worker process; ``name`` is never used twice."""
+
+    name = models.CharField(_("name"), max_length=200, unique=True)
+    hostname = models.CharField(_("host"), max_length=200)
+    pid = models.PositiveIntegerField(_("process"))
+    version = models.CharField(_("version"), max_length=50)
+    queues = models.JSONField(_("queues"), default=list, help_text=_("Empty: all."))
+    kinds = models.JSONField(_("kinds"), default=list)
+    concurrency = models.PositiveIntegerField(_("concurrency"))
+    running = models.PositiveIntegerField(_("running"), default=0, db_default=0)
+    refused = models.PositiveIntegerField(
+        _("refused writes"), default=0, db_default=0, help_text=_("Results that came after the lease was lost.")
+    )
+    started_at = models.DateTimeField(_("started at"))
+    heartbeat_at = models.DateTimeField(_("last heartbeat"))
+    draining_at = models.DateTimeField(_("draining since"), null=True, blank=True)
+    stopped_at = models.DateTimeField(_("stopped at"), null=True, blank=True)
+
+    objects = WorkerQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("worker")
+        verbose_name_plural = _("workers")
+        default_permissions = ("view",)
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,131 @@
+"""What may be stored: arguments are refused unless JSON keeps them exactly; results and errors are made storable."""
+
+from __future__ import annotations
+
+import json
+import math
+from enum import Enum
+from typing import Any
+
+from .exceptions import InvalidJob
+
+JSON = Any
+MAX_DEPTH = 100
+
+
+def dumps(value: JSON) -> str:
+    """Return compact JSON with non-ASCII characters as they are (half the size for most languages)."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def check(value: JSON, name: str, *, max_bytes: int) -> str:
+    """
+    Return ``value`` as JSON text, or raise ``InvalidJob`` naming the path of what cannot be stored.
+
+    Tuples become lists and whole-number keys become strings, as in any JSON;
+    everything else either comes back equal or is refused.
+    """
+    _walk(value, name, MAX_DEPTH)
+    try:
+        text = dumps(value)
+    except ValueError as error:
+        raise InvalidJob(f"{name} cannot be written as JSON: {error}.") from error
+    size = len(text.encode())
+    if size > max_bytes:
+        raise InvalidJob(
+            f"{name} is {size:,} bytes of JSON; the limit is {max_bytes:,} (JOBS['PAYLOAD_MAX_BYTES']). "
+            "Store the data elsewhere and pass its id."
+        )
+    return text
+
+
+def _walk(value: JSON, path: str, depth: int) -> None:
+    if value is None or value is True or value is False:
+        return
+    if isinstance(value, Enum):
+        raise InvalidJob(f"{path} is {value!r}: pass its .value.")
+    if isinstance(value, str):
+        _check_text(value, path)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidJob(f"{path} is {value!r}, which JSON has no number for: pass None or a string.")
+    elif isinstance(value, list | tuple):
+        _check_depth(path, depth)
+        for index, item in enumerate(value):
+            _walk(item, f"{path}[{index}]", depth - 1)
+    elif isinstance(value, dict):
+        _check_depth(path, depth)
+        for key, item in value.items():
+            _walk(item, f"{path}[{_checked_key(key, path)!r}]", depth - 1)
+    elif not isinstance(value, int):
+        raise InvalidJob(
+            f"{path} is a {type(value).__name__}, which JSON cannot hold: pass a string, number, boolean, None, list or dict."
+        )
+
+
+def _check_depth(path: str, depth: int) -> None:
+    if depth <= 0:
+        raise InvalidJob(f"{path[:80]}… is nested deeper than {MAX_DEPTH} levels: store it elsewhere and pass its id.")
+
+
+def _checked_key(key: Any, path: str) -> Any:
+    if isinstance(key, bool | Enum) or not isinstance(key, str | int):
+        raise InvalidJob(f"{path} has the key {key!r}: use strings (whole numbers become strings).")
+    if isinstance(key, str):
+        _check_text(key, f"{path} key {key!r}")
+    return key
+
+
+def _check_text(text: str, path: str) -> None:
+    if "\x00" in text:
+        raise InvalidJob(f"{path} contains a NUL character, which PostgreSQL cannot store: remove it.")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InvalidJob(
+                f"{path} contains a lone surrogate ({text[:40]!a}), which UTF-8 cannot encode: decode the source properly."
+            ) from None
+
+
+def storable_text(text: str, *, most: int) -> str:
+    """Return ``text`` with NUL and lone surrogates escaped visibly, cut in the middle to ``most`` characters."""
+    if len(text) > most:
+        half = most // 2
+        text = f"{text[:half]}\n… {len(text) - 2 * half:,} characters cut …\n{text[-half:]}"
+    return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
+
+
+def storable_result(value: JSON, *, max_bytes: int) -> str:
+    """
+    Return a handler's result as JSON text, changed where it must be to be stored.
+
+    NaN and infinities become their names, bad characters are escaped, and a
+    result over ``max_bytes`` becomes a note of its size. Raises TypeError or
+    ValueError for what JSON cannot hold at all.
+    """
+    text = _result_text(value)
+    if "\\u0000" in text or not text.isascii():
+        text = _result_text(_storable(value))
+    if len(text.encode()) > max_bytes:
+        return dumps({"omitted": f"The result is {len(text.encode()):,} bytes of JSON; the limit is {max_bytes:,}."})
+    return text
+
+
+def _result_text(value: JSON) -> str:
+    try:
+        return dumps(value)
+    except ValueError:
+        return dumps(_storable(value))
+
+
+def _storable(value: JSON) -> JSON:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, str):
+        return storable_text(value, most=len(value))
+    if isinstance(value, list | tuple):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(key): _storable(item) for key, item in value.items()}
+    return value

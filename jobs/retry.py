@@ -1,0 +1,68 @@
+"""When a failed job is tried again: exponential backoff with a cap and random jitter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import timedelta
+
+from .exceptions import Duration, InvalidJob
+
+MAX_DELAY_SECONDS = 366 * 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backoff:
+    """
+    Wait ``min(base ** attempt, cap)`` seconds, plus a random 0 to ``jitter`` share of that.
+
+    ``base`` is at least 1, ``cap`` 0 to 366 days in seconds (0 retries at once),
+    ``jitter`` 0 to 1. Without jitter, a thousand jobs that failed together
+    would come back together.
+    """
+
+    base: float = 2.0
+    cap: float = 300.0
+    jitter: float = 0.3
+
+    def __post_init__(self) -> None:
+        _in_range("base", self.base, 1, 1e6)
+        _in_range("cap", self.cap, 0, MAX_DELAY_SECONDS)
+        _in_range("jitter", self.jitter, 0, 1)
+
+    def delay(self, attempt: int, *, chance: float) -> float:
+        """Return the seconds to wait after ``attempt`` (from 1); ``chance`` is a random number from 0 to 1."""
+        # The exponent is capped before the power is taken: 2.0 ** 1075 overflows,
+        # and one such row would otherwise stop its whole batch.
+        if self.cap <= 0:
+            return 0.0
+        if self.base <= 1 or attempt * math.log(self.base) < math.log(self.cap):
+            plain = min(self.base**attempt, self.cap)
+        else:
+            plain = self.cap
+        return plain * (1 + self.jitter * chance)
+
+    @classmethod
+    def of(cls, value: Backoff | Duration) -> Backoff:
+        """Return ``value`` itself, or for a number of seconds or a timedelta the backoff that always waits that long."""
+        if isinstance(value, Backoff):
+            return value
+        constant = seconds(value, "backoff", most=MAX_DELAY_SECONDS)
+        return cls(base=min(max(1.0, constant), 1e6), cap=constant)
+
+
+def seconds(value: Duration, name: str, *, least: float = 0.0, most: float = MAX_DELAY_SECONDS) -> float:
+    """Return a duration (number of seconds or timedelta) as seconds; raise ``InvalidJob`` outside ``least``-``most``."""
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidJob(f"{name}={value!r} is not a duration: give seconds as a number, or a timedelta.")
+    # NaN fails every comparison, so it is refused here too.
+    if not least <= value <= most:
+        raise InvalidJob(f"{name}={value!r} is out of range: give {least:g} to {most:g} seconds.")
+    return float(value)
+
+
+def _in_range(name: str, value: float, least: float, most: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise InvalidJob(f"Backoff {name}={value!r} is out of range: give {least:g} to {most:g}.")
