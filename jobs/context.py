@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -15,13 +15,6 @@ from .exceptions import JobsError, RunStopped
 from .payload import storable_text
 
 _current: ContextVar[JobContext | None] = ContextVar("jobs_current", default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    done: float
-    total: float | None
-    message: str
 
 
 class JobContext:
@@ -55,7 +48,8 @@ class JobContext:
         self.metadata = metadata
         self._deadline = time.monotonic() + timeout_seconds
         self._stop: RunStopped | None = None
-        self._progress: Progress | None = None
+        self._when_stopped: Callable[[], object] | None = None
+        self._progress: dict[str, Any] | None = None
         self._log: deque[str] = deque()
         self._log_chars = 0
 
@@ -86,7 +80,11 @@ class JobContext:
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Report how far the run is, then ``check()``."""
-        self._progress = Progress(done, total, message)
+        self._progress = {
+            "done": _storable_number(done),
+            "total": None if total is None else _storable_number(total),
+            "message": storable_text(str(message), most=500),
+        }
         self.check()
 
     def log(self, message: object) -> None:
@@ -98,14 +96,30 @@ class JobContext:
         while self._log and self._log_chars > most:
             self._log_chars -= len(self._log.popleft()) + 1
 
+    @property
+    def stop_reason(self) -> RunStopped | None:
+        return self._stop
+
     def stop(self, reason: RunStopped) -> None:
-        """Make ``check()`` raise ``reason`` from now on; the first reason stays."""
+        """Make ``check()`` raise ``reason`` from now on; the first reason stays. Called by the worker."""
         if self._stop is None:
             self._stop = reason
+            if self._when_stopped is not None:
+                self._when_stopped()
 
-    def snapshot(self) -> tuple[Progress | None, str]:
+    def when_stopped(self, callback: Callable[[], object]) -> None:
+        """Call ``callback`` once the run is told to stop, at once if it has been already. Used for async handlers."""
+        self._when_stopped = callback
+        if self._stop is not None:
+            callback()
+
+    def snapshot(self) -> tuple[dict[str, Any] | None, str]:
         """Return the last progress and the log so far, for the heartbeat."""
         return self._progress, "\n".join(list(self._log))
+
+
+def _storable_number(number: float) -> float | None:
+    return number if isinstance(number, int) or math.isfinite(number) else None
 
 
 def current() -> JobContext:

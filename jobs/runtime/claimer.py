@@ -1,0 +1,186 @@
+"""Keeping the slots supplied: claims a batch whenever there is room, and hands back what a long job blocks."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from .. import clock, leases, registry
+from ..conf import settings
+from ..leases import Claimed
+from ..models import Job, Queue, Worker
+from ..outcomes import Released, Unclaimable
+from .executor import Executors
+from .holdings import Held, Holdings
+from .pace import Pace
+from .settler import Settler
+from .suspects import SuspectWatch
+from .ticker import Ticker
+
+STALL_SECONDS = 0.15
+LOOK_SECONDS = 0.05
+
+
+class Claimer(Ticker):
+    name = "claimer"
+
+    def __init__(
+        self,
+        holdings: Holdings,
+        executors: Executors,
+        settler: Settler,
+        pace: Pace,
+        *,
+        worker: str,
+        queues: Sequence[str],
+        **ticker: Any,
+    ) -> None:
+        super().__init__(**ticker)
+        self._holdings = holdings
+        self._executors = executors
+        self._settler = settler
+        self._pace = pace
+        self._worker = worker
+        self._queues = queues
+        self._paused: set[str] = set()
+        self._paused_read = -1e9
+        self._met: set[str] = set()
+        self._dry = False
+        self._draining = False
+        self._in_doubt = False
+        self._suspects = SuspectWatch()
+
+    def note(self, *, pending: bool, suspects: bool) -> None:
+        """Take in what the scheduler's survey saw."""
+        self._suspects.note(waiting=suspects)
+        if pending or suspects:
+            self._dry = False
+            self.wake()
+
+    def note_room(self, waiting: int) -> None:
+        """Wake up if the slots could use more than the ``waiting`` jobs; called for every job, so cheap."""
+        if waiting <= self._pace.ahead // 2 and not self._dry:
+            self.wake()
+
+    def drain(self) -> None:
+        """Claim no more, and hand back at once what no slot has taken."""
+        self._draining = True
+        self.wake()
+
+    def run_once(self) -> float:
+        """Claim one batch if there is room for it."""
+        self._release_strays()
+        if self._draining:
+            self._hand_back(self._executors.take_back())
+            return LOOK_SECONDS if self._executors.waiting else settings.poll_seconds
+        self._hand_back_stalled()
+        if self._settler.is_behind or self._suspects.is_alone(self._holdings):
+            return LOOK_SECONDS
+        if self._suspects.wants_the_worker(self._holdings) and not self._claim_suspect():
+            return LOOK_SECONDS
+        return self._claim()
+
+    def _claim(self) -> float:
+        slots, ahead = self._room()
+        if self._dry or slots + ahead <= 0:
+            return LOOK_SECONDS if self._executors.waiting else self._poll_seconds()
+        sent = time.monotonic()
+        self._in_doubt = True
+        now, later = leases.claim(
+            self._worker,
+            self._queues,
+            slots=slots,
+            ahead=ahead,
+            paused=self._paused_queues(),
+            lease_seconds=settings.lease_seconds,
+            using=self.using,
+        )
+        self._in_doubt = False
+        self._dry = not now and not later
+        self._hand_out([*now, *later], sent)
+        return 0.0 if now or later else self._poll_seconds()
+
+    def _room(self) -> tuple[int, int]:
+        """Return how many jobs could start now, and how many more are worth having ahead."""
+        waiting = self._executors.waiting
+        free = self._executors.concurrency - self._holdings.running - waiting
+        most = self._pace.ahead
+        # Whole batches: topping up by a few at each turn would cost a transaction for each.
+        ahead = most - waiting if waiting <= most // 2 else 0
+        return max(0, free), max(0, ahead if free <= 0 else ahead - free)
+
+    def _hand_out(self, claimed: list[Claimed], sent: float) -> None:
+        held = self._holdings.add(claimed, deadline=sent + settings.lease_seconds)
+        self._meet_queues({one.queue for one in claimed})
+        known = [one for one in held if registry.find(one.claimed.kind)]
+        self._executors.put(known)
+        if len(known) < len(held):
+            self._refuse([one for one in held if not registry.find(one.claimed.kind)])
+
+    def _refuse(self, unknown: list[Held]) -> None:
+        """Give back jobs of kinds this process has no handler for; give up those that nobody has had for too long."""
+        old = Job.objects.using(self.using).filter(
+            pk__in=[held.lease.job_id for held in unknown],
+            unknown_since__lt=clock.in_seconds(-settings.unknown_kind_grace_seconds),
+        )
+        hopeless = set(old.values_list("pk", flat=True))
+        listed = {kind for kinds in Worker.objects.using(self.using).live().values_list("kinds", flat=True) for kind in kinds}
+        for held in unknown:
+            kind = held.claimed.kind
+            given_up = held.lease.job_id in hopeless and kind not in listed
+            self._settler.submit(held, Unclaimable(kind=kind, given_up=given_up))
+
+    def _claim_suspect(self) -> bool:
+        """Claim one job that workers died of, alone; say whether ordinary claims may go on."""
+        if len(self._holdings):
+            self._hand_back(self._executors.take_back())
+            return False
+        sent = time.monotonic()
+        self._in_doubt = True
+        claimed = leases.claim_suspect(
+            self._worker,
+            self._queues,
+            paused=self._paused_queues(),
+            lease_seconds=settings.lease_seconds,
+            using=self.using,
+        )
+        self._in_doubt = False
+        self._suspects.claimed([one.lease for one in claimed])
+        self._hand_out(claimed, sent)
+        return not claimed
+
+    def _hand_back_stalled(self) -> None:
+        stalled = time.monotonic() - self._executors.last_taken > STALL_SECONDS
+        if stalled and self._executors.waiting and self._holdings.running >= self._executors.concurrency:
+            self._pace.reset()
+            self._hand_back(self._executors.take_back())
+
+    def _hand_back(self, held: list[Held]) -> None:
+        for one in held:
+            self._settler.submit(one, Released(started=False))
+
+    def _release_strays(self) -> None:
+        """After an error around COMMIT, release what the database gave this worker and this worker does not know of."""
+        if not self._in_doubt:
+            return
+        strays = leases.stray_leases(self._worker, self._holdings.leases(), using=self.using)
+        leases.release(strays, started=False, using=self.using)
+        self._in_doubt = False
+
+    def _paused_queues(self) -> set[str]:
+        if time.monotonic() - self._paused_read > settings.poll_seconds:
+            self._paused = set(Queue.objects.using(self.using).paused().values_list("name", flat=True))
+            self._paused_read = time.monotonic()
+        return self._paused
+
+    def _meet_queues(self, names: set[str]) -> None:
+        """See that every queue in use has its row, for people to find and pause it."""
+        new = names - self._met
+        if new:
+            Queue.objects.using(self.using).bulk_create((Queue(name=name) for name in new), ignore_conflicts=True)
+            self._met |= new
+
+    def _poll_seconds(self) -> float:
+        return settings.poll_seconds * random.uniform(0.9, 1.1)  # noqa: S311

@@ -1,0 +1,91 @@
+"""What this process holds: each lease, when it ends by this process's own clock, and how far its job has come."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+
+from ..context import JobContext
+from ..exceptions import RunStopped
+from ..leases import Claimed, Lease
+
+
+class Held:
+    """
+    One claimed job on its way through the process.
+
+    ``deadline`` is the monotonic time before the claim or renewal was sent,
+    plus the lease: this side gives up before the database can.
+    """
+
+    __slots__ = ("claimed", "context", "deadline", "is_finished", "is_lost", "lease", "started", "stored_report")
+
+    def __init__(self, claimed: Claimed, *, deadline: float) -> None:
+        self.claimed = claimed
+        self.lease = claimed.lease
+        self.deadline = deadline
+        self.context: JobContext | None = None
+        self.started: float | None = None
+        self.is_finished = False
+        self.is_lost = False
+        self.stored_report: object = None
+
+    @property
+    def is_running(self) -> bool:
+        return self.started is not None and not self.is_finished
+
+    def stop(self, reason: RunStopped) -> None:
+        """Tell the handler, if it was called, to stop."""
+        if self.context is not None:
+            self.context.stop(reason)
+
+
+class Holdings:
+    """The leases of one process, from the claim to the answer that they are settled or lost."""
+
+    def __init__(self) -> None:
+        self._held: dict[Lease, Held] = {}
+        self._running = 0
+        self._lock = threading.Lock()
+        self.refused = 0
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @property
+    def running(self) -> int:
+        """How many handlers are being called."""
+        return self._running
+
+    def add(self, claimed: Iterable[Claimed], *, deadline: float) -> list[Held]:
+        added = [Held(one, deadline=deadline) for one in claimed]
+        with self._lock:
+            for held in added:
+                self._held[held.lease] = held
+        return added
+
+    def start(self, held: Held, context: JobContext) -> None:
+        """Note that the handler of ``held`` is about to be called."""
+        with self._lock:
+            held.context = context
+            held.started = time.monotonic()
+            self._running += 1
+
+    def finish(self, held: Held) -> None:
+        """Note that the handler has returned; the lease stays until it is settled."""
+        with self._lock:
+            held.is_finished = True
+            self._running -= 1
+
+    def remove(self, lease: Lease) -> None:
+        with self._lock:
+            self._held.pop(lease, None)
+
+    def snapshot(self) -> list[Held]:
+        with self._lock:
+            return list(self._held.values())
+
+    def leases(self) -> set[Lease]:
+        with self._lock:
+            return set(self._held)

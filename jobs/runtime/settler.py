@@ -1,0 +1,186 @@
+"""Writing down how runs ended, many at a time."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import DataError, Error, IntegrityError
+
+from .. import leases, signals
+from ..conf import settings
+from ..leases import Answer, Settlement
+from ..outcomes import Facts, Failed, Failure, Outcome, Verdict, decide
+from ..retry import Backoff
+from .execution import safe_text
+from .holdings import Held, Holdings
+from .ticker import Ticker
+
+logger = logging.getLogger(__name__)
+
+BATCH = 500
+LATE_SECONDS = 1.0
+BUSY_PAUSE = 0.2
+
+
+@dataclass(slots=True)
+class Ended:
+    """A run, or a claim that never became one, waiting to be settled."""
+
+    held: Held
+    verdict: Verdict
+    log: str | None
+    at: float = field(default_factory=time.monotonic)
+    in_doubt: bool = False
+
+    def settlement(self) -> Settlement:
+        started = self.held.started
+        return Settlement(
+            lease=self.held.lease,
+            verdict=self.verdict,
+            age=time.monotonic() - self.at,
+            duration=None if started is None else self.at - started,
+            log=self.log,
+        )
+
+
+class Settler(Ticker):
+    """
+    Group commit: while one flush is under way the next outcomes gather, and
+    nothing ever waits for more to come.
+    """
+
+    name = "settler"
+
+    def __init__(self, holdings: Holdings, *, worker: str, **ticker: Any) -> None:
+        super().__init__(**ticker)
+        self._holdings = holdings
+        self._worker = worker
+        self._inbox: queue.SimpleQueue[Ended] = queue.SimpleQueue()
+        self._batch: list[Ended] = []
+        self._busy: list[Ended] = []
+        self._oldest: float | None = None
+
+    def submit(self, held: Held, outcome: Outcome) -> None:
+        """Decide on ``outcome`` and have it written; returns at once."""
+        self._inbox.put(ended(held, outcome))
+        self.wake()
+
+    def note_settled(self, held: Held, outcome: Outcome) -> None:
+        """Let go of a job whose own transaction has settled it."""
+        self._done(Ended(held, decide(outcome, facts_of(held)), None))
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the oldest outcome has waited for more than a second: nothing new may start then."""
+        oldest = self._oldest
+        return oldest is not None and time.monotonic() - oldest > LATE_SECONDS
+
+    @property
+    def is_empty(self) -> bool:
+        return self._oldest is None and not self._busy and self._inbox.empty()
+
+    def run_once(self) -> float:
+        """Settle one batch; outcomes that came meanwhile make the next turn come at once."""
+        self._gather()
+        if self._batch:
+            self._oldest = min(one.at for one in self._batch)
+            self._flush(self._batch)
+            self._batch = []
+            self._oldest = None
+        if not self._inbox.empty():
+            return 0.0
+        return BUSY_PAUSE if self._busy else 1.0
+
+    def _gather(self) -> None:
+        due = [one for one in self._busy if not self._batch]
+        self._busy = [] if due else self._busy
+        self._batch += due
+        while len(self._batch) < BATCH:
+            try:
+                self._batch.append(self._inbox.get_nowait())
+            except queue.Empty:
+                return
+
+    def _flush(self, batch: list[Ended]) -> None:
+        try:
+            answers = leases.settle([one.settlement() for one in batch], using=self.using)
+        except Error as error:
+            if not is_refused_for_data(error):
+                self._mark_in_doubt(batch)
+                raise
+            self._divide(batch, error)
+            return
+        for one in batch:
+            self._answered(one, answers[one.held.lease])
+
+    def _mark_in_doubt(self, batch: list[Ended]) -> None:
+        for one in batch:
+            one.in_doubt = True
+
+    def _divide(self, batch: list[Ended], error: Error) -> None:
+        """Halve a batch that the database refused for its data, until the bad row is alone; fail that one."""
+        if len(batch) > 1:
+            middle = len(batch) // 2
+            self._flush(batch[:middle])
+            self._flush(batch[middle:])
+            return
+        (bad,) = batch
+        if bad.verdict.failure is not None and bad.verdict.failure.exception_class == REFUSED:
+            raise error
+        failure = Failure(exception_class=REFUSED, message=safe_text(error))
+        logger.error("outcome refused by the database job=%s error=%s", bad.held.lease.job_id, failure.message)
+        hopeless = Failed(failure=failure, is_hopeless=True)
+        self._flush([replace(bad, verdict=decide(hopeless, facts_of(bad.held)), log="")])
+
+    def _answered(self, one: Ended, answer: Answer) -> None:
+        lease, kind = one.held.lease, one.held.claimed.kind
+        if answer is Answer.BUSY:
+            self._busy.append(one)
+            return
+        if answer is Answer.DONE or (one.in_doubt and self._was_written(one)):
+            self._done(one)
+        else:
+            self._holdings.remove(lease)
+            self._holdings.refused += 1
+            signals.lease_lost.send_robust(kind, job_id=lease.job_id, claim_no=lease.claim_no, worker=self._worker)
+
+    def _done(self, one: Ended) -> None:
+        lease = one.held.lease
+        self._holdings.remove(lease)
+        signals.run_finished.send_robust(
+            one.held.claimed.kind, job_id=lease.job_id, claim_no=lease.claim_no, verdict=one.verdict
+        )
+
+    def _was_written(self, one: Ended) -> bool:
+        return one.verdict.run is None or leases.is_settled(one.held.lease, using=self.using)
+
+
+REFUSED = "OutcomeRefused"
+
+
+def ended(held: Held, outcome: Outcome) -> Ended:
+    """Decide on ``outcome``, with the log that its handler left."""
+    log = held.context.snapshot()[1] if held.context is not None else None
+    return Ended(held, decide(outcome, facts_of(held)), log)
+
+
+def facts_of(held: Held) -> Facts:
+    claimed = held.claimed
+    backoff = Backoff(base=claimed.backoff_base, cap=claimed.backoff_cap, jitter=claimed.backoff_jitter)
+    return Facts(
+        attempt=claimed.attempt,
+        max_attempts=claimed.max_attempts,
+        backoff=backoff,
+        quarantine_losses=settings.quarantine_losses,
+    )
+
+
+def is_refused_for_data(error: Exception) -> bool:
+    """Whether the database refused what was written (SQLSTATE classes 22, 23, 54), rather than being away."""
+    state = getattr(error.__cause__, "sqlstate", None) or ""
+    return state[:2] in {"22", "23", "54"} or (not state and isinstance(error, DataError | IntegrityError))
+

@@ -1,0 +1,109 @@
+"""A thread that does one thing again and again, and survives the database going away."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+
+from django.db import DatabaseError, InterfaceError, connections
+
+from .own_connection import use_own_connection
+
+logger = logging.getLogger(__name__)
+
+MOST_FAILURES = 5
+LONGEST_PAUSE = 5.0
+
+
+class Ticker:
+    """
+    Calls ``run_once`` until stopped; tests call it directly.
+
+    ``run_once`` returns how many seconds to wait before the next turn, unless
+    ``wake`` is called first. Database errors close the connection and are
+    tried again with backoff, with one log line when they begin and one when
+    they end. Any other error five times in a row takes the worker down.
+    """
+
+    name = "ticker"
+
+    def __init__(self, *, using: str, on_outage: Callable[[], None], on_death: Callable[[str], None]) -> None:
+        self.using = using
+        self._on_outage = on_outage
+        self._on_death = on_death
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+        self._failures = 0
+        self._database_is_away = False
+        self._thread = threading.Thread(target=self._loop, name=f"jobs-{self.name}", daemon=True)
+
+    def run_once(self) -> float:
+        raise NotImplementedError
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Make the next turn come now. Cheap when it is already coming."""
+        if not self._woken.is_set():
+            self._woken.set()
+
+    def stop(self, *, timeout: float = 10.0) -> None:
+        """Finish the present turn and end; a second call does nothing."""
+        self._stopping.set()
+        self._woken.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(timeout)
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopping.is_set()
+
+    def _loop(self) -> None:
+        use_own_connection(self.using)
+        while not self._stopping.is_set():
+            pause = self._turn()
+            if pause > 0:
+                self._woken.wait(pause)
+            self._woken.clear()
+        connections.close_all()
+
+    def _turn(self) -> float:
+        try:
+            pause = self.run_once()
+        except (DatabaseError, InterfaceError) as error:
+            return self._after_outage(error)
+        except Exception:
+            logger.exception("ticker failed ticker=%s", self.name)
+            return self._after_failure()
+        self._recovered()
+        return pause
+
+    def _after_outage(self, error: Exception) -> float:
+        if not self._database_is_away:
+            logger.warning("database error ticker=%s error=%s", self.name, " ".join(str(error).split()))
+        self._database_is_away = True
+        self._failures += 1
+        connections[self.using].close()
+        self._on_outage()
+        return self._backoff()
+
+    def _after_failure(self) -> float:
+        self._failures += 1
+        connections[self.using].close()
+        if self._failures >= MOST_FAILURES:
+            self._stopping.set()
+            self._on_death(f"{self.name} failed {self._failures} times in a row")
+        return self._backoff()
+
+    def _backoff(self) -> float:
+        longest = min(0.1 * 2 ** min(self._failures, 10), LONGEST_PAUSE)
+        return longest * random.uniform(0.5, 1)  # noqa: S311
+
+    def _recovered(self) -> None:
+        if self._database_is_away:
+            logger.warning("database is back ticker=%s", self.name)
+        self._database_is_away = False
+        self._failures = 0
