@@ -36,9 +36,7 @@ class Survey:
 def survey(*, using: str) -> Survey:
     """Look, in one autocommit SELECT, for anything a worker could do."""
     connection = connections[using]
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SURVEY[connection.vendor])
-        pending, suspects, expired_leases, next_run_in = cursor.fetchone()
+    ((pending, suspects, expired_leases, next_run_in),) = sql.fetch(connection, sql.SURVEY[connection.vendor])
     return Survey(
         pending=bool(pending), suspects=bool(suspects), expired_leases=bool(expired_leases), next_run_in=next_run_in
     )

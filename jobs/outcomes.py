@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Protocol
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
@@ -96,31 +97,30 @@ class Unclaimable:
 class Lost:
     """
     The lease expired. ``deaths`` counts the losses of this job, this one
-    included, whose worker was never heard of again.
+    included, whose worker was never heard of again; at ``quarantine_losses`` of
+    them the job is taken out.
     """
 
     started: bool
     worker: str
     last_heard: str
     deaths: int
+    quarantine_losses: int
     worker_is_alive: bool
 
 
 Outcome = Succeeded | Failed | Snoozed | Discarded | Stopped | Expired | Released | Unclaimable | Lost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What ``decide`` needs to know of the job."""
-
-    attempt: int
-    max_attempts: int
-    backoff: Backoff
-    quarantine_losses: int
+class Facts(Protocol):
+    """What ``decide`` needs to know of a job: a ``Job`` or what its worker was given."""
 
     @property
-    def is_last_attempt(self) -> bool:
-        return self.attempt >= self.max_attempts
+    def attempt(self) -> int: ...
+    @property
+    def max_attempts(self) -> int: ...
+    @property
+    def backoff(self) -> Backoff: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +148,8 @@ class Verdict:
 def decide(outcome: Outcome, facts: Facts, *, chance: float | None = None) -> Verdict:
     """Return what to do about ``outcome``; ``chance`` (0 to 1) fixes the jitter, random by default."""
     match outcome:
+        case Succeeded(None):
+            return PLAIN_SUCCESS
         case Succeeded(result):
             return Verdict(move=states.SUCCEED, run=RunOutcome.SUCCEEDED, result=result, error="")
         case Failed():
@@ -164,13 +166,20 @@ def decide(outcome: Outcome, facts: Facts, *, chance: float | None = None) -> Ve
         case Expired():
             return Verdict(move=states.STOP, run=None, refund=True, error=EXPIRED)
         case Released(started=started):
-            return Verdict(move=states.RELEASE, run=RunOutcome.RELEASED if started else None, refund=True)
+            return released(started=started)
         case Unclaimable(kind=kind, given_up=given_up):
             return _without_handler(kind, given_up=given_up)
         case Lost():
             return _after_loss(outcome, facts)
 
 
+def released(*, started: bool) -> Verdict:
+    """Return the verdict of handing a job back: the attempt is refunded, and only what had started leaves a run."""
+    return Verdict(move=states.RELEASE, run=RunOutcome.RELEASED if started else None, refund=True)
+
+
+# Made once: most verdicts of most sites are this one.
+PLAIN_SUCCESS = Verdict(move=states.SUCCEED, run=RunOutcome.SUCCEEDED, error="")
 EXPIRED = "Expired before it could start."
 UNKNOWN_KIND_PAUSE = 5.0
 
@@ -178,7 +187,7 @@ UNKNOWN_KIND_PAUSE = 5.0
 def _after_failure(outcome: Failed, facts: Facts, chance: float) -> Verdict:
     failure = outcome.failure
     run = RunOutcome.TIMED_OUT if outcome.timed_out else RunOutcome.FAILED
-    if outcome.is_hopeless or facts.is_last_attempt:
+    if outcome.is_hopeless or facts.attempt >= facts.max_attempts:
         return Verdict(move=states.DIE, run=run, failure=failure, error=failure.summary)
     delay = facts.backoff.delay(facts.attempt, chance=chance) if outcome.delay is None else outcome.delay
     return Verdict(move=states.BACK_OFF, run=run, failure=failure, error=failure.summary, delay=delay)
@@ -197,7 +206,7 @@ def _after_loss(outcome: Lost, facts: Facts) -> Verdict:
     fate = "was silent, later alive" if outcome.worker_is_alive else "has not been heard of since"
     text = f"Worker {outcome.worker} lost the lease; it {fate} (last heartbeat {outcome.last_heard})."
     failure = Failure(exception_class="LeaseExpired", message=text)
-    if outcome.deaths >= facts.quarantine_losses:
+    if outcome.deaths >= outcome.quarantine_losses:
         error = f"Quarantined: {outcome.deaths} workers died while running it, the last one {outcome.worker}."
         return Verdict(
             move=states.DIE,
@@ -207,7 +216,7 @@ def _after_loss(outcome: Lost, facts: Facts) -> Verdict:
             losses=outcome.deaths,
             is_quarantine=True,
         )
-    if facts.is_last_attempt:
+    if facts.attempt >= facts.max_attempts:
         error = f"Lease expired on the last attempt ({outcome.worker})."
         return Verdict(move=states.DIE, run=RunOutcome.LOST, failure=failure, error=error, losses=outcome.deaths)
     return Verdict(move=states.RESCUE, run=RunOutcome.LOST, failure=failure, error=text, losses=outcome.deaths)

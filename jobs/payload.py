@@ -11,11 +11,12 @@ from .exceptions import InvalidJob
 
 JSON = Any
 MAX_DEPTH = 100
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def dumps(value: JSON) -> str:
     """Return compact JSON with non-ASCII characters as they are (half the size for most languages)."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
 
 
 def check(value: JSON, name: str, *, max_bytes: int) -> str:

@@ -50,14 +50,11 @@ class JobDefinition(Generic[P, R]):
     function: Callable[..., R]
     options: Options = field(default_factory=Options)
     signature: inspect.Signature
+    is_async: bool = False
     enqueue_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, *args: Any, **kwargs: Any) -> R:
         return self.function(*args, **kwargs)
-
-    @property
-    def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.function)
 
     @property
     def backoff_function(self) -> BackoffFunction | None:
@@ -173,10 +170,11 @@ def _defined(function: Callable[..., Any], kind: str | None, raw: dict[str, Any]
         raise InvalidHandler(f"{name!r} cannot be found again by its path: give the kind, as in @job('mail.welcome').")
     if len(name) > 200:
         raise InvalidHandler(f"Kind {name!r} is longer than 200 characters: give a shorter one.")
-    if options.atomic and inspect.iscoroutinefunction(function):
+    is_async = inspect.iscoroutinefunction(function)
+    if options.atomic and is_async:
         raise InvalidHandler(f"{name!r} is async and atomic: Django has no async transactions, so make it a plain function.")
     signature = _signature(name, function, takes_context=options.takes_context)
-    return JobDefinition(kind=name, function=function, options=options, signature=signature)
+    return JobDefinition(kind=name, function=function, options=options, signature=signature, is_async=is_async)
 
 
 def _options(kind: str, raw: dict[str, Any]) -> Options:

@@ -7,6 +7,29 @@ a statement has the same shape for one row and for a thousand.
 
 from __future__ import annotations
 
+from typing import Any
+
+
+def fetch(connection: Any, statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
+    """
+    Run ``statement`` on a Django connection and return its rows.
+
+    On PostgreSQL the parameters are bound by the server: Django's default is
+    to write them into the statement, which doubles the time of a large batch.
+    """
+    if connection.vendor != "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute(statement, params)
+            return list(cursor.fetchall())
+    from psycopg import Cursor
+
+    connection.ensure_connection()
+    wrap = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
+    with wrap(Cursor(connection.connection)) as cursor:
+        cursor.execute(statement, params)
+        return list(cursor.fetchall())
+
+
 # The conflict target is the partial unique index job_unique_key, named by its
 # columns and predicate: a bare DO NOTHING would swallow any other conflict too.
 ENQUEUE_POSTGRESQL = """
@@ -47,93 +70,84 @@ RETURNING id, unique_key, state, run_at, enqueued_at
 ENQUEUE = {"postgresql": ENQUEUE_POSTGRESQL, "sqlite": ENQUEUE_SQLITE}
 
 # Settling: lock what is still held under this claim (skipping rows somebody
-# else has locked), write it, write the runs, and answer for every row offered.
+# else has locked), write it, write its run, and return what was written.
 # The fence is claim_no and a present lease, not state = 'running': with the
 # state in the predicate the planner would join through the partial index of
 # running jobs, which is full of dead entries while an old snapshot is open.
-# The row is "busy" if this statement's snapshot still shows it held.
+# The LATERAL and the one chain of CTEs keep it on the primary key: joined
+# freely, "lease_expires_at IS NOT NULL" looks so rare to the planner that it
+# starts from there, and pairs every row with every other.
 SETTLE_POSTGRESQL = """
 WITH offered AS MATERIALIZED (
     SELECT * FROM JSON_TO_RECORDSET(%(rows)s::json) AS offer (
         id bigint, claim_no integer, target text, final boolean, yields boolean, refund integer, delay double precision,
-        result jsonb, error text, losses smallint, stranded smallint, unknown boolean, outcome text,
+        result text, error text, losses smallint, stranded smallint, unknown boolean, outcome text,
         exception_class text, message text, traceback text, log text,
         age double precision, duration double precision)
+     ORDER BY id
 ), locked AS MATERIALIZED (
-    SELECT job.id, job.claim_no, job.attempt, job.lease_owner, job.started_at, job.log, offer.yields AND
-           job.cancel_requested_at IS NOT NULL AS is_cancelled
-      FROM offered AS offer JOIN jobs_job AS job ON job.id = offer.id
-     WHERE job.claim_no = offer.claim_no AND job.lease_expires_at IS NOT NULL
-     ORDER BY job.id
-       FOR NO KEY UPDATE OF job SKIP LOCKED
+    SELECT offer.*, held.attempt, held.lease_owner, held.started_at, held.log AS stored_log,
+           COALESCE(offer.yields AND held.is_asked, FALSE) AS is_cancelled,
+           COALESCE(offer.yields AND held.is_asked, FALSE) OR offer.final AS is_final,
+           STATEMENT_TIMESTAMP() - MAKE_INTERVAL(secs => offer.age) AS ended_at,
+           COALESCE(STATEMENT_TIMESTAMP() - MAKE_INTERVAL(secs => offer.age + offer.duration), held.started_at) AS began_at
+      FROM offered AS offer, LATERAL (
+        SELECT job.attempt, job.lease_owner, job.started_at, job.log, job.cancel_requested_at IS NOT NULL AS is_asked
+          FROM jobs_job AS job
+         WHERE job.id = offer.id AND job.claim_no = offer.claim_no AND job.lease_expires_at IS NOT NULL
+           FOR NO KEY UPDATE SKIP LOCKED
+      ) AS held
 ), settled AS (
     UPDATE jobs_job AS job
-       SET state = CASE WHEN locked.is_cancelled THEN 'cancelled' ELSE offer.target END,
-           finished_at = CASE WHEN locked.is_cancelled OR offer.final
-                              THEN STATEMENT_TIMESTAMP() - MAKE_INTERVAL(secs => offer.age) END,
-           started_at = CASE WHEN locked.is_cancelled OR offer.final THEN COALESCE(STATEMENT_TIMESTAMP()
-                             - MAKE_INTERVAL(secs => offer.age + offer.duration), locked.started_at) END,
-           progress = CASE WHEN locked.is_cancelled OR offer.final THEN job.progress END,
-           run_at = CASE WHEN offer.delay IS NULL OR locked.is_cancelled THEN job.run_at
-                         ELSE STATEMENT_TIMESTAMP() + MAKE_INTERVAL(secs => offer.delay) END,
-           attempt = job.attempt - offer.refund,
-           result = CASE WHEN offer.target = 'succeeded' THEN offer.result ELSE job.result END,
-           error = COALESCE(offer.error, job.error),
-           losses = COALESCE(offer.losses, job.losses),
-           stranded = job.stranded + offer.stranded,
-           unknown_since = CASE WHEN offer.unknown THEN COALESCE(job.unknown_since, STATEMENT_TIMESTAMP())
-                                WHEN offer.outcome IS NULL THEN job.unknown_since END,
+       SET state = CASE WHEN locked.is_cancelled THEN 'cancelled' ELSE locked.target END,
+           finished_at = CASE WHEN locked.is_final THEN locked.ended_at END,
+           started_at = CASE WHEN locked.is_final THEN locked.began_at END,
+           progress = CASE WHEN locked.is_final THEN job.progress END,
+           run_at = CASE WHEN locked.delay IS NULL OR locked.is_cancelled THEN job.run_at
+                         ELSE STATEMENT_TIMESTAMP() + MAKE_INTERVAL(secs => locked.delay) END,
+           attempt = job.attempt - COALESCE(locked.refund, 0),
+           result = COALESCE(locked.result::jsonb, job.result),
+           error = COALESCE(locked.error, job.error),
+           losses = COALESCE(locked.losses, job.losses),
+           stranded = job.stranded + COALESCE(locked.stranded, 0),
+           unknown_since = CASE WHEN locked.unknown THEN COALESCE(job.unknown_since, STATEMENT_TIMESTAMP())
+                                WHEN locked.outcome IS NULL THEN job.unknown_since END,
            lease_owner = '', lease_expires_at = NULL, cancel_requested_at = NULL, log = ''
-      FROM offered AS offer JOIN locked ON locked.id = offer.id AND locked.claim_no = offer.claim_no
-     WHERE job.id = offer.id
- RETURNING job.id, job.claim_no
+      FROM locked
+     WHERE job.id = locked.id
+ RETURNING locked.*
 ), runs AS (
     INSERT INTO jobs_jobrun (job_id, attempt, claim_no, worker, outcome, started_at, finished_at,
                              exception_class, message, traceback, log)
-    SELECT locked.id, locked.attempt, locked.claim_no, locked.lease_owner, offer.outcome,
-           COALESCE(STATEMENT_TIMESTAMP() - MAKE_INTERVAL(secs => offer.age + offer.duration), locked.started_at),
-           STATEMENT_TIMESTAMP() - MAKE_INTERVAL(secs => offer.age),
-           offer.exception_class, offer.message, offer.traceback, COALESCE(offer.log, locked.log)
+    SELECT id, attempt, claim_no, lease_owner, outcome, began_at, ended_at,
+           COALESCE(exception_class, ''), COALESCE(message, ''), COALESCE(traceback, ''), COALESCE(log, stored_log)
       FROM settled
-      JOIN locked USING (id, claim_no)
-      JOIN offered AS offer USING (id, claim_no)
-     WHERE offer.outcome IS NOT NULL
+     WHERE outcome IS NOT NULL
 )
-SELECT offer.id, offer.claim_no,
-       CASE WHEN settled.id IS NOT NULL THEN 'done' WHEN held.id IS NOT NULL THEN 'busy' ELSE 'lost' END
-  FROM offered AS offer
-  LEFT JOIN settled ON settled.id = offer.id AND settled.claim_no = offer.claim_no
-  LEFT JOIN jobs_job AS held
-    ON held.id = offer.id AND held.claim_no = offer.claim_no AND held.lease_expires_at IS NOT NULL
+SELECT id, claim_no FROM settled
 """
 
 RENEW_POSTGRESQL = """
 WITH offered AS MATERIALIZED (
     SELECT * FROM JSON_TO_RECORDSET(%(rows)s::json) AS offer (
         id bigint, claim_no integer, running double precision, progress jsonb, log text)
+     ORDER BY id
 ), locked AS MATERIALIZED (
-    SELECT job.id, job.claim_no
-      FROM offered AS offer JOIN jobs_job AS job ON job.id = offer.id
-     WHERE job.claim_no = offer.claim_no AND job.lease_expires_at IS NOT NULL
-     ORDER BY job.id
-       FOR NO KEY UPDATE OF job SKIP LOCKED
-), renewed AS (
-    UPDATE jobs_job AS job
-       SET lease_expires_at = STATEMENT_TIMESTAMP() + MAKE_INTERVAL(secs => %(lease_seconds)s),
-           started_at = COALESCE(job.started_at, STATEMENT_TIMESTAMP() - MAKE_INTERVAL(secs => offer.running)),
-           progress = COALESCE(offer.progress, job.progress),
-           log = COALESCE(offer.log, job.log)
-      FROM offered AS offer JOIN locked ON locked.id = offer.id AND locked.claim_no = offer.claim_no
-     WHERE job.id = offer.id
- RETURNING job.id, job.claim_no, job.cancel_requested_at IS NOT NULL AS cancel_requested
+    SELECT offer.*
+      FROM offered AS offer, LATERAL (
+        SELECT FROM jobs_job AS job
+         WHERE job.id = offer.id AND job.claim_no = offer.claim_no AND job.lease_expires_at IS NOT NULL
+           FOR NO KEY UPDATE SKIP LOCKED
+      ) AS held
 )
-SELECT offer.id, offer.claim_no,
-       CASE WHEN renewed.id IS NOT NULL THEN 'done' WHEN held.id IS NOT NULL THEN 'busy' ELSE 'lost' END,
-       COALESCE(renewed.cancel_requested, held.cancel_requested_at IS NOT NULL)
-  FROM offered AS offer
-  LEFT JOIN renewed ON renewed.id = offer.id AND renewed.claim_no = offer.claim_no
-  LEFT JOIN jobs_job AS held
-    ON held.id = offer.id AND held.claim_no = offer.claim_no AND held.lease_expires_at IS NOT NULL
+UPDATE jobs_job AS job
+   SET lease_expires_at = STATEMENT_TIMESTAMP() + MAKE_INTERVAL(secs => %(lease_seconds)s),
+       started_at = COALESCE(job.started_at, STATEMENT_TIMESTAMP() - MAKE_INTERVAL(secs => locked.running)),
+       progress = COALESCE(locked.progress, job.progress),
+       log = COALESCE(locked.log, job.log)
+  FROM locked
+ WHERE job.id = locked.id
+RETURNING job.id, job.claim_no, job.cancel_requested_at IS NOT NULL
 """
 
 # One row that answers for every duty of an idle worker.

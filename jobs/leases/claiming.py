@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db import connections, transaction
-from django.db.models import DurationField, ExpressionWrapper, F, QuerySet
+from django.db.models import DurationField, ExpressionWrapper, F, QuerySet, TextField
+from django.db.models.functions import Cast
 
 from .. import clock, sql, states
 from ..models import Job
 from ..models.job import READY
 from ..outcomes import EXPIRED
+from ..retry import Backoff
 from ..states import State
 from .settlement import Lease
 
@@ -24,8 +27,8 @@ class Claimed(NamedTuple):
     claim_no: int
     attempt: int
     kind: str
-    args: list[Any]
-    payload: dict[str, Any]
+    args_text: str
+    payload_text: str
     queue: str
     max_attempts: int
     backoff_base: float
@@ -33,10 +36,26 @@ class Claimed(NamedTuple):
     backoff_jitter: float
     timeout: float | None
     enqueued_at: datetime
-    metadata: dict[str, Any]
+    metadata_text: str
     losses: int
     stranded: int
     expires_in: timedelta | None
+
+    @property
+    def args(self) -> list[Any]:
+        return _loaded(self.args_text, [])
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        return _loaded(self.payload_text, {})
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return _loaded(self.metadata_text, {})
+
+    @property
+    def backoff(self) -> Backoff:
+        return Backoff(base=self.backoff_base, cap=self.backoff_cap, jitter=self.backoff_jitter)
 
     @property
     def lease(self) -> Lease:
@@ -47,13 +66,17 @@ class Claimed(NamedTuple):
         return self.expires_in is not None and self.expires_in <= timedelta(0)
 
 
+def _loaded(text: str, empty: Any) -> Any:
+    return json.loads(text) if len(text) > len("{}") else empty
+
+
 COLUMNS = (
     "id",
     "next_claim_no",
     "next_attempt",
     "kind",
-    "args",
-    "payload",
+    "args_text",
+    "payload_text",
     "queue",
     "max_attempts",
     "backoff_base",
@@ -61,7 +84,7 @@ COLUMNS = (
     "backoff_jitter",
     "timeout",
     "enqueued_at",
-    "metadata",
+    "metadata_text",
     "losses",
     "stranded",
     "expires_in",
@@ -143,16 +166,17 @@ def _sources(queues: Sequence[str], paused: Collection[str], *, using: str) -> I
 
 
 def _queue_heads(using: str) -> list[tuple[str, int]]:
-    with connections[using].cursor() as cursor:
-        cursor.execute(sql.QUEUE_HEADS)
-        heads: list[tuple[str, int]] = cursor.fetchall()
-    return heads
+    return [(queue, best) for queue, best in sql.fetch(connections[using], sql.QUEUE_HEADS)]
 
 
 def _locked(source: Any, limit: int) -> list[Claimed]:
     rows = source.locked().annotate(
         next_claim_no=F("claim_no") + 1,
         next_attempt=F("attempt") + 1,
+        # As text: parsed by the slot that runs the job, and not at all where empty.
+        args_text=Cast("args", TextField()),
+        payload_text=Cast("payload", TextField()),
+        metadata_text=Cast("metadata", TextField()),
         expires_in=ExpressionWrapper(F("expires_at") - clock.now(), output_field=DurationField()),
     )
     return [Claimed._make(row) for row in rows.values_list(*COLUMNS)[:limit]]

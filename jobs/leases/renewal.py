@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 
 from .. import clock, payload, sql
 from ..models import Job
-from .settlement import Answer, Lease
+from .settlement import Answer, Lease, answers_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +54,9 @@ def renew_by_statement(beats: Sequence[Beat], *, lease_seconds: float, using: st
         }
         for beat in beats
     ]
-    with connections[using].cursor() as cursor:
-        cursor.execute(sql.RENEW_POSTGRESQL, {"rows": payload.dumps(rows), "lease_seconds": lease_seconds})
-        return {Lease(job_id, no): Renewal(Answer(answer), asked) for job_id, no, answer, asked in cursor.fetchall()}
+    params = {"rows": payload.dumps(rows), "lease_seconds": lease_seconds}
+    renewed = sql.fetch(connections[using], sql.RENEW_POSTGRESQL, params)
+    return _renewals(beats, {Lease(job_id, claim_no): asked for job_id, claim_no, asked in renewed}, using=using)
 
 
 def renew_by_orm(beats: Sequence[Beat], *, lease_seconds: float, using: str) -> Renewals:
@@ -65,18 +65,17 @@ def renew_by_orm(beats: Sequence[Beat], *, lease_seconds: float, using: str) -> 
         jobs = Job.objects.using(using).filter(
             pk__in=[beat.lease.job_id for beat in beats], lease_expires_at__isnull=False
         )
-        held = {Lease(*row) for row in jobs.lock().values_list("pk", "claim_no")}
+        locked = jobs.lock().values_list("pk", "claim_no", "cancel_requested_at")
+        asked = {Lease(job_id, claim_no): at is not None for job_id, claim_no, at in locked}
         for beat in beats:
-            if beat.lease in held:
+            if beat.lease in asked:
                 _renew_one(beat, jobs, lease_seconds)
-        asked = {Lease(*row[:2]): row[2] is not None for row in jobs.values_list("pk", "claim_no", "cancel_requested_at")}
-    return {beat.lease: Renewal(_answer(beat.lease, held, asked), asked.get(beat.lease, False)) for beat in beats}
+        return _renewals(beats, asked, using=using)
 
 
-def _answer(lease: Lease, renewed: set[Lease], still_held: dict[Lease, bool]) -> Answer:
-    if lease in renewed:
-        return Answer.DONE
-    return Answer.BUSY if lease in still_held else Answer.LOST
+def _renewals(beats: Sequence[Beat], renewed: dict[Lease, bool], *, using: str) -> Renewals:
+    answers = answers_for([beat.lease for beat in beats], renewed, using=using)
+    return {lease: Renewal(answer, renewed.get(lease, False)) for lease, answer in answers.items()}
 
 
 def _renew_one(beat: Beat, jobs: Any, lease_seconds: float) -> None:

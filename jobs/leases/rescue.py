@@ -11,8 +11,7 @@ from django.db import transaction
 from .. import clock
 from ..conf import settings
 from ..models import Job, JobEvent, JobRun, Worker
-from ..outcomes import Facts, Lost, RunOutcome, Verdict, decide
-from ..retry import Backoff
+from ..outcomes import Lost, RunOutcome, Verdict, decide
 from .settlement import Answer, Lease, Settlement, settle
 
 
@@ -62,19 +61,10 @@ def _verdicts(jobs: list[Job], *, using: str) -> Iterable[tuple[Job, Verdict]]:
             worker=job.lease_owner,
             last_heard=f"{owner.heartbeat_at:%Y-%m-%d %H:%M:%S %Z}" if owner else "unknown",
             deaths=min(earlier.get(job.pk, 0), job.losses) + (not is_alive),
+            quarantine_losses=settings.quarantine_losses,
             worker_is_alive=is_alive,
         )
-        yield job, decide(lost, _facts(job))
-
-
-def _facts(job: Job) -> Facts:
-    backoff = Backoff(base=job.backoff_base, cap=job.backoff_cap, jitter=job.backoff_jitter)
-    return Facts(
-        attempt=job.attempt,
-        max_attempts=job.max_attempts,
-        backoff=backoff,
-        quarantine_losses=settings.quarantine_losses,
-    )
+        yield job, decide(lost, job)
 
 
 def _earlier_deaths(job_ids: list[int], *, using: str) -> dict[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -14,8 +14,8 @@ from django.db.models.functions import Coalesce
 
 from .. import clock, payload, sql
 from ..models import Job, JobRun
-from ..outcomes import Facts, Failure, Released, Verdict, decide
-from ..retry import Backoff
+from ..outcomes import Failure, Verdict, released
+from ..states import SUCCEED
 
 
 class Answer(StrEnum):
@@ -63,9 +63,22 @@ def settle(settlements: Sequence[Settlement], *, using: str) -> Answers:
     return by_vendor.get(connections[using].vendor, settle_by_orm)(settlements, using=using)
 
 
+def answers_for(offered: Iterable[Lease], done: Container[Lease], *, using: str) -> Answers:
+    """Tell the rows that were written from those somebody has locked and those that are lost."""
+    answers = {lease: Answer.DONE if lease in done else Answer.LOST for lease in offered}
+    missed = [lease for lease, answer in answers.items() if answer is Answer.LOST]
+    if missed:
+        held = Job.objects.using(using).filter(
+            pk__in=[lease.job_id for lease in missed], lease_expires_at__isnull=False
+        )
+        still_held = {Lease(*row) for row in held.values_list("pk", "claim_no")}
+        answers |= {lease: Answer.BUSY for lease in missed if lease in still_held}
+    return answers
+
+
 def release(leases: Iterable[Lease], *, started: bool, using: str) -> Answers:
     """Hand jobs back with their attempts; one that had ``started`` leaves a run that says so."""
-    verdict = decide(Released(started=started), _ANY_FACTS)
+    verdict = released(started=started)
     return settle([Settlement(lease=lease, verdict=verdict) for lease in leases], using=using)
 
 
@@ -74,43 +87,48 @@ def is_settled(lease: Lease, *, using: str) -> bool:
     return JobRun.objects.using(using).filter(job_id=lease.job_id, claim_no=lease.claim_no).exists()
 
 
-_ANY_FACTS = Facts(attempt=1, max_attempts=1, backoff=Backoff(), quarantine_losses=1)
-
-
 def settle_by_statement(settlements: Sequence[Settlement], *, using: str) -> Answers:
     """Settle in the one statement of ``sql.SETTLE_POSTGRESQL``."""
-    rows = "[" + ",".join([_offer(settlement) for settlement in settlements]) + "]"
-    with connections[using].cursor() as cursor:
-        cursor.execute(sql.SETTLE_POSTGRESQL, {"rows": rows})
-        return {Lease(job_id, claim_no): Answer(answer) for job_id, claim_no, answer in cursor.fetchall()}
+    rows = payload.dumps([_offer(settlement) for settlement in settlements])
+    done = {Lease(*row) for row in sql.fetch(connections[using], sql.SETTLE_POSTGRESQL, {"rows": rows})}
+    return answers_for([settlement.lease for settlement in settlements], done, using=using)
 
 
-def _offer(settlement: Settlement) -> str:
+def _offer(settlement: Settlement) -> dict[str, Any]:
+    """Return the row to offer, without what is null, false or nothing: most rows are plain successes."""
     verdict = settlement.verdict
-    failure = verdict.failure or NO_FAILURE
-    row = {
+    move = verdict.move
+    row: dict[str, Any] = {
         "id": settlement.lease.job_id,
         "claim_no": settlement.lease.claim_no,
-        "target": verdict.move.target,
-        "final": verdict.move.target.is_final,
+        "target": move.target,
+        "final": move.target.is_final,
+        "outcome": verdict.run,
+        "age": settlement.age,
+        "duration": settlement.duration,
+        "error": verdict.error if verdict.error is None else verdict.error[:500],
+        "log": settlement.log,
+    }
+    if move is not SUCCEED:
+        row |= _exceptional(verdict)
+    elif verdict.result is not None:
+        row["result"] = verdict.result
+    return row
+
+
+def _exceptional(verdict: Verdict) -> dict[str, Any]:
+    failure = verdict.failure or NO_FAILURE
+    return {
         "yields": verdict.move.yields,
         "refund": int(verdict.refund),
         "delay": verdict.delay,
-        "error": verdict.error if verdict.error is None else verdict.error[:500],
         "losses": verdict.losses,
         "stranded": int(verdict.stranded),
         "unknown": verdict.unknown,
-        "outcome": verdict.run,
         "exception_class": failure.exception_class[:200],
         "message": failure.message,
         "traceback": failure.traceback,
-        "log": settlement.log,
-        "age": settlement.age,
-        "duration": settlement.duration,
     }
-    text = payload.dumps(row)
-    # The result is JSON text already; parsing it to write it again would be waste.
-    return text if verdict.result is None else f'{text[:-1]},"result":{verdict.result}}}'
 
 
 def settle_by_orm(settlements: Sequence[Settlement], *, using: str) -> Answers:
@@ -122,17 +140,10 @@ def settle_by_orm(settlements: Sequence[Settlement], *, using: str) -> Answers:
         for settlement in settlements:
             if settlement.lease in facts:
                 _settle_one(settlement, facts[settlement.lease], using=using)
-        still_held = {Lease(*row) for row in jobs.values_list("pk", "claim_no")}
-    return {settlement.lease: _answer(settlement.lease, facts, still_held) for settlement in settlements}
+        return answers_for([settlement.lease for settlement in settlements], facts, using=using)
 
 
 _RUN_FACTS = ("claim_no", "attempt", "lease_owner", "started_at", "log")
-
-
-def _answer(lease: Lease, settled: dict[Lease, Job], still_held: set[Lease]) -> Answer:
-    if lease in settled:
-        return Answer.DONE
-    return Answer.BUSY if lease in still_held else Answer.LOST
 
 
 def _settle_one(settlement: Settlement, job: Job, *, using: str) -> None:

@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from ..retry import Backoff
 from ..states import FINAL, LIVE, State
 from .queryset import JobQuerySet
 
@@ -114,6 +115,10 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"#{self.pk} {self.kind}"
+
+    @property
+    def backoff(self) -> Backoff:
+        return Backoff(base=self.backoff_base, cap=self.backoff_cap, jitter=self.backoff_jitter)
 
     def retry(self, *, actor: Actor | None = None, reason: str = "") -> bool:
         """Make a dead or cancelled job pending with a fresh budget; refresh it and say whether it moved."""

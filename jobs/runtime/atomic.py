@@ -58,12 +58,10 @@ def run(
 
 
 def _settle(held: Held, outcome: Succeeded, *, using: str) -> None:
-    from .settler import facts_of
-
     now = time.monotonic()
     settlement = Settlement(
         lease=held.lease,
-        verdict=decide(outcome, facts_of(held)),
+        verdict=decide(outcome, held.claimed),
         duration=now - (held.started or now),
         log=held.context.snapshot()[1] if held.context else None,
     )

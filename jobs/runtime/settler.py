@@ -11,10 +11,8 @@ from typing import Any
 from django.db import DataError, Error, IntegrityError
 
 from .. import leases, signals
-from ..conf import settings
 from ..leases import Answer, Settlement
-from ..outcomes import Facts, Failed, Failure, Outcome, Verdict, decide
-from ..retry import Backoff
+from ..outcomes import Failed, Failure, Outcome, Verdict, decide
 from .execution import safe_text
 from .holdings import Held, Holdings
 from .ticker import Ticker
@@ -71,7 +69,7 @@ class Settler(Ticker):
 
     def note_settled(self, held: Held, outcome: Outcome) -> None:
         """Let go of a job whose own transaction has settled it."""
-        self._done(Ended(held, decide(outcome, facts_of(held)), None))
+        self._done(Ended(held, decide(outcome, held.claimed), None))
 
     @property
     def is_behind(self) -> bool:
@@ -134,7 +132,7 @@ class Settler(Ticker):
         failure = Failure(exception_class=REFUSED, message=safe_text(error))
         logger.error("outcome refused by the database job=%s error=%s", bad.held.lease.job_id, failure.message)
         hopeless = Failed(failure=failure, is_hopeless=True)
-        self._flush([replace(bad, verdict=decide(hopeless, facts_of(bad.held)), log="")])
+        self._flush([replace(bad, verdict=decide(hopeless, bad.held.claimed), log="")])
 
     def _answered(self, one: Ended, answer: Answer) -> None:
         lease, kind = one.held.lease, one.held.claimed.kind
@@ -165,18 +163,7 @@ REFUSED = "OutcomeRefused"
 def ended(held: Held, outcome: Outcome) -> Ended:
     """Decide on ``outcome``, with the log that its handler left."""
     log = held.context.snapshot()[1] if held.context is not None else None
-    return Ended(held, decide(outcome, facts_of(held)), log)
-
-
-def facts_of(held: Held) -> Facts:
-    claimed = held.claimed
-    backoff = Backoff(base=claimed.backoff_base, cap=claimed.backoff_cap, jitter=claimed.backoff_jitter)
-    return Facts(
-        attempt=claimed.attempt,
-        max_attempts=claimed.max_attempts,
-        backoff=backoff,
-        quarantine_losses=settings.quarantine_losses,
-    )
+    return Ended(held, decide(outcome, held.claimed), log)
 
 
 def is_refused_for_data(error: Exception) -> bool:

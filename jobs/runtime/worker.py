@@ -146,6 +146,8 @@ class Worker:
 
     def _is_drained(self) -> bool:
         """Whether nothing is due that this worker could run, and nothing is under way in it."""
+        if len(self.holdings):
+            return False
         jobs = Job.objects.using(self.plan.using)
         ready = jobs.pending()
         if self.plan.queues:

@@ -1,0 +1,168 @@
+"""Every check an enqueue makes: from a ``JobSpec`` to the values of a row, or a clear refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings as django_settings
+from django.utils import timezone
+
+from . import payload, registry
+from .conf import settings
+from .exceptions import InvalidJob
+from .registry import Options
+from .retry import MAX_DELAY_SECONDS, Backoff, seconds
+from .specs import JobSpec
+
+EARLIEST, LATEST = 1970, 9000
+NO_OPTIONS = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """
+    A job that may be stored. ``values`` are its columns (``delay``, seconds,
+    stands for a ``run_at`` that the database will compute); ``text`` is the
+    same as a JSON object, without what is null.
+    """
+
+    values: Mapping[str, Any]
+    text: str
+
+    @property
+    def unique_key(self) -> str | None:
+        key: str | None = self.values.get("unique_key")
+        return key
+
+
+def admit(spec: JobSpec, *, vendor: str) -> Candidate:
+    """Return what ``spec`` stands for; raise ``InvalidJob`` naming the first field that cannot be stored."""
+    definition = _definition(spec.kind)
+    kind = definition.kind if definition else spec.kind
+    options = definition.options if definition else NO_OPTIONS
+    args, keywords = list(spec.args), dict(spec.payload) if spec.payload else {}
+    written = _written_arguments(args, keywords)
+    if definition:
+        definition.check_arguments(args, keywords)
+    usual, usual_text = _usual(str(kind), options, settings.max_attempts)
+    own = _own(spec, vendor=vendor)
+    # The usual values come first: of two equal names, the later one counts.
+    own_text = payload.dumps(own)[1:-1]
+    text = f"{{{usual_text},{written}{',' if own_text else ''}{own_text}}}"
+    return Candidate({**usual, "args": args, "payload": keywords, **own}, text)
+
+
+def _definition(kind: Any) -> registry.JobDefinition[..., Any] | None:
+    if settings.allow_unknown_kinds and isinstance(kind, str) and 0 < len(kind) <= 200:
+        return registry.find(kind)
+    return registry.resolve(kind)
+
+
+def _written_arguments(args: list[Any], keywords: dict[str, Any]) -> str:
+    most = settings.payload_max_bytes
+    for key in keywords:
+        if not isinstance(key, str):
+            raise InvalidJob(f"payload has the key {key!r}: it holds keyword arguments, so use their names.")
+    args_text = payload.check(args, "args", max_bytes=most) if args else "[]"
+    keywords_text = payload.check(keywords, "payload", max_bytes=most) if keywords else "{}"
+    return f'"args":{args_text},"payload":{keywords_text}'
+
+
+@lru_cache(maxsize=1_000)
+def _usual(kind: str, options: Options, max_attempts: int) -> tuple[dict[str, Any], str]:
+    """Return the columns, and their JSON, that a job of this kind has if its spec says nothing."""
+    backoff = options.backoff if options.backoff is not None and not callable(options.backoff) else Backoff()
+    values = {
+        "kind": kind,
+        "queue": options.queue,
+        "priority": options.priority,
+        "max_attempts": options.max_attempts or max_attempts,
+        **_backoff(backoff),
+        "metadata": {},
+    }
+    if options.timeout is not None:
+        values["timeout"] = seconds(options.timeout, "timeout", least=0.001)
+    return values, payload.dumps(values)[1:-1]
+
+
+def _backoff(value: Any) -> dict[str, Any]:
+    if callable(value):
+        raise InvalidJob("backoff cannot be a function here: give it to @job, or pass a Backoff or seconds.")
+    backoff = Backoff.of(value)
+    return {"backoff_base": backoff.base, "backoff_cap": backoff.cap, "backoff_jitter": backoff.jitter}
+
+
+def _own(spec: JobSpec, *, vendor: str) -> dict[str, Any]:
+    """Return the columns that this spec itself decides."""
+    own: dict[str, Any] = {}
+    if spec.queue is not None:
+        registry.check_queue(spec.queue)
+        own["queue"] = spec.queue
+    if spec.priority is not None:
+        registry.check_priority(spec.priority)
+        own["priority"] = spec.priority
+    if spec.max_attempts is not None:
+        registry.check_max_attempts(spec.max_attempts)
+        own["max_attempts"] = spec.max_attempts
+    if spec.timeout is not None:
+        own["timeout"] = seconds(spec.timeout, "timeout", least=0.001)
+    if spec.backoff is not None:
+        own |= _backoff(spec.backoff)
+    return own | _times(spec, vendor=vendor) | _identity(spec)
+
+
+def _times(spec: JobSpec, *, vendor: str) -> dict[str, Any]:
+    times: dict[str, Any] = {}
+    if spec.run_at is not None and spec.delay is not None:
+        raise InvalidJob("run_at and delay are both given: give one of them.")
+    if spec.delay is not None and (delay := seconds(spec.delay, "delay")):
+        times["delay"] = delay
+    if spec.run_at is not None:
+        times["run_at"] = _moment(spec.run_at, "run_at", vendor=vendor)
+    if spec.expires_at is not None:
+        times["expires_at"] = _moment(spec.expires_at, "expires_at", vendor=vendor)
+    return times
+
+
+def _identity(spec: JobSpec) -> dict[str, Any]:
+    identity: dict[str, Any] = {}
+    if spec.on_conflict not in ("skip", "replace", "raise"):
+        raise InvalidJob(f"on_conflict={spec.on_conflict!r} is not known: give 'skip', 'replace' or 'raise'.")
+    if spec.unique_key is not None:
+        if not isinstance(spec.unique_key, str) or not 0 < len(spec.unique_key) <= 250:
+            raise InvalidJob(f"unique_key={spec.unique_key!r} is no key: give a text of 1 to 250 characters.")
+        payload.check(spec.unique_key, "unique_key", max_bytes=2_000)
+        identity["unique_key"] = spec.unique_key
+    if spec.metadata:
+        identity["metadata"] = dict(spec.metadata)
+        payload.check(identity["metadata"], "metadata", max_bytes=settings.payload_max_bytes)
+    return identity
+
+
+def _moment(value: Any, name: str, *, vendor: str) -> str:
+    """Return a datetime as this database compares it: ISO text with the zone, or UTC text on SQLite."""
+    if not isinstance(value, datetime):
+        raise InvalidJob(f"{name}={value!r} is not a datetime.")
+    if not EARLIEST <= value.year <= LATEST:
+        raise InvalidJob(f"{name}={value!r} is out of range: give a year from {EARLIEST} to {LATEST}.")
+    if timezone.is_naive(value):
+        if django_settings.USE_TZ:
+            raise InvalidJob(f"{name}={value!r} has no time zone: use django.utils.timezone.make_aware() or delay=.")
+        value = timezone.make_aware(value, timezone.get_default_timezone())
+    if vendor == "sqlite":
+        return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return value.isoformat()
+
+
+def stored(value: str | datetime | None) -> datetime | None:
+    """Return a stored time as Django shows it: aware under USE_TZ, else naive in the default zone."""
+    if value is None:
+        return None
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    if timezone.is_naive(moment):
+        moment = moment.replace(tzinfo=UTC)
+    return moment if django_settings.USE_TZ else timezone.make_naive(moment, timezone.get_default_timezone())
