@@ -15,7 +15,7 @@ from . import payload, registry
 from .conf import settings
 from .exceptions import InvalidJob
 from .registry import Options
-from .retry import MAX_DELAY_SECONDS, Backoff, seconds
+from .retry import Backoff, seconds
 from .specs import JobSpec
 
 EARLIEST, LATEST = 1970, 9000
@@ -50,10 +50,11 @@ def admit(spec: JobSpec, *, vendor: str) -> Candidate:
         definition.check_arguments(args, keywords)
     usual, usual_text = _usual(str(kind), options, settings.max_attempts)
     own = _own(spec, vendor=vendor)
-    # The usual values come first: of two equal names, the later one counts.
-    own_text = payload.dumps(own)[1:-1]
-    text = f"{{{usual_text},{written}{',' if own_text else ''}{own_text}}}"
-    return Candidate({**usual, "args": args, "payload": keywords, **own}, text)
+    if not own:
+        return Candidate({**usual, "args": args, "payload": keywords}, f"{{{usual_text},{written}}}")
+    values = {**usual, **own}
+    text = f"{payload.dumps(values)[:-1]},{written}}}"
+    return Candidate({**values, "args": args, "payload": keywords}, text)
 
 
 def _definition(kind: Any) -> registry.JobDefinition[..., Any] | None:
@@ -122,9 +123,9 @@ def _times(spec: JobSpec, *, vendor: str) -> dict[str, Any]:
     if spec.delay is not None and (delay := seconds(spec.delay, "delay")):
         times["delay"] = delay
     if spec.run_at is not None:
-        times["run_at"] = _moment(spec.run_at, "run_at", vendor=vendor)
+        times["run_at"] = moment_text(spec.run_at, "run_at", vendor=vendor)
     if spec.expires_at is not None:
-        times["expires_at"] = _moment(spec.expires_at, "expires_at", vendor=vendor)
+        times["expires_at"] = moment_text(spec.expires_at, "expires_at", vendor=vendor)
     return times
 
 
@@ -143,7 +144,7 @@ def _identity(spec: JobSpec) -> dict[str, Any]:
     return identity
 
 
-def _moment(value: Any, name: str, *, vendor: str) -> str:
+def moment_text(value: Any, name: str, *, vendor: str) -> str:
     """Return a datetime as this database compares it: ISO text with the zone, or UTC text on SQLite."""
     if not isinstance(value, datetime):
         raise InvalidJob(f"{name}={value!r} is not a datetime.")

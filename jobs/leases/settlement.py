@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -137,23 +138,25 @@ def settle_by_orm(settlements: Sequence[Settlement], *, using: str) -> Answers:
         wanted = [settlement.lease.job_id for settlement in settlements]
         jobs = Job.objects.using(using).filter(pk__in=wanted, lease_expires_at__isnull=False)
         facts = {Lease(job.pk, job.claim_no): job for job in jobs.lock().only(*_RUN_FACTS)}
+        # One reading for all rows: SQLite's clock moves on with every statement.
+        now = clock.read(using)
         for settlement in settlements:
             if settlement.lease in facts:
-                _settle_one(settlement, facts[settlement.lease], using=using)
+                _settle_one(settlement, facts[settlement.lease], now, using=using)
         return answers_for([settlement.lease for settlement in settlements], facts, using=using)
 
 
 _RUN_FACTS = ("claim_no", "attempt", "lease_owner", "started_at", "log")
 
 
-def _settle_one(settlement: Settlement, job: Job, *, using: str) -> None:
+def _settle_one(settlement: Settlement, job: Job, now: datetime, *, using: str) -> None:
     verdict, lease = settlement.verdict, settlement.lease
-    finished_at = clock.in_seconds(-settlement.age)
-    started_at: Any = job.started_at
+    finished_at = now - timedelta(seconds=settlement.age)
+    started_at = job.started_at
     if settlement.duration is not None:
-        started_at = clock.in_seconds(-settlement.age - settlement.duration)
+        started_at = finished_at - timedelta(seconds=settlement.duration)
     held = Job.objects.using(using).filter(pk=lease.job_id, claim_no=lease.claim_no, lease_expires_at__isnull=False)
-    held.move(verdict.move, **_changes(verdict, finished_at=finished_at, started_at=started_at))
+    held.move(verdict.move, **_changes(verdict, now, finished_at=finished_at, started_at=started_at))
     if verdict.run is not None:
         failure = verdict.failure or NO_FAILURE
         JobRun.objects.using(using).create(
@@ -171,7 +174,7 @@ def _settle_one(settlement: Settlement, job: Job, *, using: str) -> None:
         )
 
 
-def _changes(verdict: Verdict, *, finished_at: Any, started_at: Any) -> dict[str, Any]:
+def _changes(verdict: Verdict, now: datetime, *, finished_at: datetime, started_at: datetime | None) -> dict[str, Any]:
     if_final = _if_final(verdict)
     changes: dict[str, Any] = {
         "attempt": F("attempt") - int(verdict.refund),
@@ -185,9 +188,9 @@ def _changes(verdict: Verdict, *, finished_at: Any, started_at: Any) -> dict[str
         "log": "",
     }
     if verdict.delay is not None:
-        changes["run_at"] = if_final(F("run_at"), clock.in_seconds(verdict.delay))
+        changes["run_at"] = if_final(F("run_at"), now + timedelta(seconds=verdict.delay))
     if verdict.unknown:
-        changes["unknown_since"] = Coalesce(F("unknown_since"), clock.now())
+        changes["unknown_since"] = Coalesce(F("unknown_since"), Value(now))
     elif verdict.run is not None:
         changes["unknown_since"] = None
     if verdict.result is not None:

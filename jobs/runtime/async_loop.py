@@ -15,15 +15,16 @@ from ..context import JobContext
 
 
 class AsyncLoop:
-    """Runs coroutines for executor threads, which wait for them."""
+    """Runs coroutines for executor threads, which wait for them. It starts with the first."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="jobs-async", daemon=True)
-        self._thread.start()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop
 
     def run(self, coroutine: Coroutine[Any, Any, Any], context: JobContext) -> Any:
         """Run ``coroutine`` to its real end and return or raise what it does; a stopped ``context`` cancels it."""
+        self._ensure_started()
         ended: Future[Any] = Future()
         self._loop.call_soon_threadsafe(self._start, coroutine, context, ended)
         value, interrupt = ended.result()
@@ -32,7 +33,21 @@ class AsyncLoop:
         return value
 
     def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        """End the loop; coroutines that still run are abandoned."""
+        if self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(1.0)
+
+    def _ensure_started(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._run, name="jobs-async", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        self._loop.run_forever()
+        self._loop.close()
 
     def _start(self, coroutine: Coroutine[Any, Any, Any], context: JobContext, ended: Future[Any]) -> None:
         task = self._loop.create_task(_alone(coroutine))

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from django.db import connections
+
 from .. import registry, signals
 from ..conf import settings
 from ..context import JobContext
@@ -93,19 +95,21 @@ class Executors:
 
     def _slot(self) -> None:
         cared = time.monotonic()
-        while True:
-            try:
-                held = self._ready.get(timeout=CARE_SECONDS)
-            except queue.Empty:
-                close_idle_handler_connections()
-                continue
-            if held is None:
-                return
+        while (held := self._next()) is not None:
             self.last_taken = time.monotonic()
             self._on_room(self._ready.qsize())
             self._handle(held)
             if time.monotonic() - cared > CARE_SECONDS:
                 cared = time.monotonic()
+                close_idle_handler_connections()
+        connections.close_all()
+
+    def _next(self) -> Held | None:
+        """Wait for a job, or for None, which ends the slot."""
+        while True:
+            try:
+                return self._ready.get(timeout=CARE_SECONDS)
+            except queue.Empty:
                 close_idle_handler_connections()
 
     def _handle(self, held: Held) -> None:

@@ -1,0 +1,114 @@
+"""What all our pages share: they look, they never write, and they count no further than they must."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import quote
+from django.contrib.admin.views.main import ChangeList
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import cached_property
+from django.utils.html import format_html
+
+from .. import stats
+
+if TYPE_CHECKING:
+    AnyModelAdmin = admin.ModelAdmin[Any]
+    AnyPaginator = Paginator[Any]
+else:
+    AnyModelAdmin = admin.ModelAdmin
+    AnyPaginator = Paginator
+
+MOST_COUNTED = 10_000
+
+
+class CappedPaginator(AnyPaginator):
+    """Counts to ``MOST_COUNTED``, since PostgreSQL reads every row for an exact count; later pages cannot be asked for."""
+
+    @cached_property
+    def count(self) -> int:
+        return self.object_list.order_by().values("pk")[:MOST_COUNTED].count()
+
+    @property
+    def is_capped(self) -> bool:
+        return self.count == MOST_COUNTED
+
+
+class FixedOrderChangeList(ChangeList):
+    """Takes no order from the URL, where any column might be named, and leaves large columns in the database."""
+
+    model_admin: ReadOnlyAdmin
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        return list(self.model_admin.get_ordering(request))
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.large_columns)
+
+
+class ReadOnlyAdmin(AnyModelAdmin):
+    """Base of our admins. ``large_columns`` are read for the page of one row only."""
+
+    large_columns: Sequence[str] = ()
+    list_select_related = False
+    list_per_page = 100
+    list_max_show_all = 100
+    ordering = ("-pk",)
+    paginator = CappedPaginator
+    show_facets = admin.ShowFacets.NEVER
+    show_full_result_count = False
+    sortable_by = ()
+
+    class Media:
+        css = {"all": ["jobs/admin.css"]}
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Read where the engine writes: a replica may not know of a new job yet."""
+        jobs = super().get_queryset(request)
+        return jobs.using(stats.home(self.model))
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return FixedOrderChangeList
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        """Refuse what is no filter of ours: ``?payload__icontains=`` would read the whole table."""
+        return lookup in {list_filter.parameter_name for list_filter in self.list_filter}
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def link(self, model: type[Model], pk: int, text: str) -> str:
+        """Return ``text``, linked to the page of that row where this site shows the model."""
+        if not self.admin_site.is_registered(model):
+            return text
+        return format_html('<a href="{}">{}</a>', self.url(model, "change", quote(pk)), text)
+
+    def url(self, model: type[Model], page: str, *args: Any) -> str:
+        """Return the address of a page of ``model`` on this admin site."""
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}"
+        return reverse(name, args=args, current_app=self.admin_site.name)
+
+
+class FoundByJob(ReadOnlyAdmin):
+    """Base of the admins whose rows belong to a job, and are searched by its id."""
+
+    search_fields = ("job__id",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        if not search_term:
+            return queryset, False
+        job_id = stats.as_id(search_term)
+        return (queryset.none() if job_id is None else queryset.filter(job_id=job_id)), False
