@@ -150,20 +150,23 @@ UPDATE jobs_job AS job
 RETURNING job.id, job.claim_no, job.cancel_requested_at IS NOT NULL
 """
 
-# One row that answers for every duty of an idle worker.
+# One row that answers for every duty of an idle worker. Each part is ordered
+# as its partial index is: a bare EXISTS is free to scan the table from its
+# start, past every finished job, when the statistics are old.
 SURVEY_POSTGRESQL = """
-SELECT EXISTS (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses = 0),
-       EXISTS (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses > 0),
-       EXISTS (SELECT 1 FROM jobs_job WHERE state = 'running' AND lease_expires_at < STATEMENT_TIMESTAMP()),
+SELECT (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses = 0 ORDER BY priority DESC, run_at, id LIMIT 1),
+       (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses > 0 ORDER BY priority DESC, run_at, id LIMIT 1),
+       (SELECT 1 FROM jobs_job WHERE state = 'running' AND lease_expires_at < STATEMENT_TIMESTAMP()
+         ORDER BY lease_owner, id LIMIT 1),
        (SELECT EXTRACT(EPOCH FROM run_at - STATEMENT_TIMESTAMP())::double precision
           FROM jobs_job WHERE state = 'scheduled' ORDER BY run_at, id LIMIT 1)
 """
 
 SURVEY_SQLITE = """
-SELECT EXISTS (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses = 0),
-       EXISTS (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses > 0),
-       EXISTS (SELECT 1 FROM jobs_job
-                WHERE state = 'running' AND lease_expires_at < STRFTIME('%Y-%m-%d %H:%M:%f', 'NOW')),
+SELECT (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses = 0 ORDER BY priority DESC, run_at, id LIMIT 1),
+       (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses > 0 ORDER BY priority DESC, run_at, id LIMIT 1),
+       (SELECT 1 FROM jobs_job WHERE state = 'running' AND lease_expires_at < STRFTIME('%Y-%m-%d %H:%M:%f', 'NOW')
+         ORDER BY lease_owner, id LIMIT 1),
        (SELECT (JULIANDAY(run_at) - JULIANDAY('NOW')) * 86400.0
           FROM jobs_job WHERE state = 'scheduled' ORDER BY run_at, id LIMIT 1)
 """

@@ -1,0 +1,45 @@
+# What is needed: Python 3.11 or later with venv, and the package index.
+
+PYTHONS := python3.13 python3.12 python3.11 python3
+ifndef PYTHON
+PYTHON := $(shell .ci/find-python $(PYTHONS))
+endif
+BIN := .venv/bin
+
+.PHONY: help install demo test lint matrix bench clean
+
+help: ## List the targets.
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+
+install: .venv/installed ## Make .venv, with all that development needs.
+
+.venv/installed: pyproject.toml .ci/install
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or later with venv among $(PYTHONS)." \
+		"On Debian: apt-get install python3-venv. Or name one: make PYTHON=/path/to/python"; exit 1; }
+	.ci/install "$(PYTHON)" .venv dev
+	@touch $@
+
+demo: install ## Show the system at work until Ctrl-C, or make demo SECONDS=20.
+	$(BIN)/python manage.py demo $(if $(SECONDS),--seconds $(SECONDS))
+
+# Whoever has no PostgreSQL still gets a run; CI does not pass without one.
+test: install ## Run the suite on PostgreSQL and on SQLite.
+	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest
+	JOBS_TEST_DB=sqlite $(BIN)/pytest
+
+lint: install ## Check style, types and migrations.
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy jobs
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+matrix: ## Run the suite with every supported Django.
+	.ci/matrix
+
+bench: install ## Measure; make bench ARGS=... passes options on.
+	$(BIN)/python -m project.postgres $(BIN)/python -m benchmarks $(ARGS)
+
+# The second folder is where project/postgres.py keeps the data of root's servers.
+clean: ## Remove all that the other targets made.
+	rm -rf .venv var dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf /var/tmp/django-durable-jobs-$$(printf %s "$(CURDIR)" | sha256sum | cut -c 1-12)-*

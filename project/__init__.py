@@ -1,0 +1,1 @@
+"""The demo site: what a site that uses ``jobs`` looks like."""

@@ -1,0 +1,18 @@
+"""Fixtures for all tests."""
+
+import pytest
+from django.db import connection
+
+
+@pytest.fixture
+def database_url(transactional_db: None) -> str:
+    """
+    The URL of the test database, for the environment of a worker process.
+
+    Such a process sees only what is committed, hence the transactional database.
+    """
+    name = connection.settings_dict["NAME"]
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{name}"
+    user, password, host, port = (connection.settings_dict[key] for key in ("USER", "PASSWORD", "HOST", "PORT"))
+    return f"postgres://{user}:{password}@{host}:{port}/{name}"
