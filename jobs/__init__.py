@@ -8,4 +8,15 @@ from .specs import JobSpec
 
 __version__ = "0.1.0"
 
-__all__ = ["Backoff", "Cancel", "Discard", "JobContext", "JobDefinition", "JobSpec", "Retry", "Snooze", "current", "job"]
+__all__ = [
+    "Backoff",
+    "Cancel",
+    "Discard",
+    "JobContext",
+    "JobDefinition",
+    "JobSpec",
+    "Retry",
+    "Snooze",
+    "current",
+    "job",
+]

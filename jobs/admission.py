@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings as django_settings
 from django.utils import timezone
 
-from . import payload, registry
+from . import options, payload, registry
 from .conf import settings
 from .exceptions import InvalidJob
 from .registry import Options
@@ -101,13 +101,13 @@ def _own(spec: JobSpec, *, vendor: str) -> dict[str, Any]:
     """Return the columns that this spec itself decides."""
     own: dict[str, Any] = {}
     if spec.queue is not None:
-        registry.check_queue(spec.queue)
+        options.check_queue(spec.queue)
         own["queue"] = spec.queue
     if spec.priority is not None:
-        registry.check_priority(spec.priority)
+        options.check_priority(spec.priority)
         own["priority"] = spec.priority
     if spec.max_attempts is not None:
-        registry.check_max_attempts(spec.max_attempts)
+        options.check_max_attempts(spec.max_attempts)
         own["max_attempts"] = spec.max_attempts
     if spec.timeout is not None:
         own["timeout"] = seconds(spec.timeout, "timeout", least=0.001)
@@ -133,11 +133,12 @@ def _identity(spec: JobSpec) -> dict[str, Any]:
     identity: dict[str, Any] = {}
     if spec.on_conflict not in ("skip", "replace", "raise"):
         raise InvalidJob(f"on_conflict={spec.on_conflict!r} is not known: give 'skip', 'replace' or 'raise'.")
-    if spec.unique_key is not None:
-        if not isinstance(spec.unique_key, str) or not 0 < len(spec.unique_key) <= 250:
-            raise InvalidJob(f"unique_key={spec.unique_key!r} is no key: give a text of 1 to 250 characters.")
-        payload.check(spec.unique_key, "unique_key", max_bytes=2_000)
-        identity["unique_key"] = spec.unique_key
+    key: Any = spec.unique_key
+    if key is not None:
+        if not isinstance(key, str) or not 0 < len(key) <= 250:
+            raise InvalidJob(f"unique_key={key!r} is no key: give a text of 1 to 250 characters.")
+        payload.check(key, "unique_key", max_bytes=2_000)
+        identity["unique_key"] = key
     if spec.metadata:
         identity["metadata"] = dict(spec.metadata)
         payload.check(identity["metadata"], "metadata", max_bytes=settings.payload_max_bytes)
@@ -154,9 +155,10 @@ def moment_text(value: Any, name: str, *, vendor: str) -> str:
         if django_settings.USE_TZ:
             raise InvalidJob(f"{name}={value!r} has no time zone: use django.utils.timezone.make_aware() or delay=.")
         value = timezone.make_aware(value, timezone.get_default_timezone())
+    moment: datetime = value
     if vendor == "sqlite":
-        return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
-    return value.isoformat()
+        return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return moment.isoformat()
 
 
 def stored(value: str | datetime | None) -> datetime | None:

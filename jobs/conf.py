@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings as django_settings
 from django.core.signals import setting_changed
@@ -63,7 +63,7 @@ class LazySettings:
         return getattr(_load(), name)
 
 
-settings: Any = LazySettings()
+settings = cast(Settings, LazySettings())
 
 
 def problems(raw: Any) -> Iterator[str]:

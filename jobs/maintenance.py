@@ -53,9 +53,7 @@ def promote(*, limit: int = CHUNK, using: str) -> int:
 def expire(*, limit: int = CHUNK, using: str) -> int:
     """Cancel up to ``limit`` jobs whose ``expires_at`` passed before they started; return how many."""
     with transaction.atomic(using=using):
-        late = Job.objects.using(using).filter(
-            expires_at__lte=clock.now(), state__in=[State.SCHEDULED, State.PENDING]
-        )
+        late = Job.objects.using(using).filter(expires_at__lte=clock.now(), state__in=[State.SCHEDULED, State.PENDING])
         ids = list(late.order_by("expires_at").locked().values_list("pk", flat=True)[:limit])
         if not ids:
             return 0

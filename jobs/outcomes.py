@@ -145,7 +145,7 @@ class Verdict:
     is_quarantine: bool = False
 
 
-def decide(outcome: Outcome, facts: Facts, *, chance: float | None = None) -> Verdict:
+def decide(outcome: Outcome, facts: Facts, *, chance: float | None = None) -> Verdict:  # noqa: C901 (a table)
     """Return what to do about ``outcome``; ``chance`` (0 to 1) fixes the jitter, random by default."""
     match outcome:
         case Succeeded(None):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections import Counter
+from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
@@ -16,7 +19,18 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 
 def dumps(value: JSON) -> str:
     """Return compact JSON with non-ASCII characters as they are (half the size for most languages)."""
-    return _ENCODER.encode(value)
+    text = _ENCODER.encode(value)
+    return _LARGE_FLOAT.sub(_without_exponent, text) if "e+" in text else text
+
+
+# A string, to be passed over, or a float from 1e16 up. PostgreSQL's jsonb would
+# make a whole number of 1e+23, and one that is not equal to the float.
+_LARGE_FLOAT = re.compile(r'"(?:[^"\\]|\\.)*"|-?[\d.]+e\+\d+')
+
+
+def _without_exponent(match: re.Match[str]) -> str:
+    token = match[0]
+    return token if token.startswith('"') else f"{float(token):.1f}"
 
 
 def check(value: JSON, name: str, *, max_bytes: int) -> str:
@@ -47,26 +61,40 @@ def _walk(value: JSON, path: str, depth: int) -> None:
         raise InvalidJob(f"{path} is {value!r}: pass its .value.")
     if isinstance(value, str):
         _check_text(value, path)
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise InvalidJob(f"{path} is {value!r}, which JSON has no number for: pass None or a string.")
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, int | float):
+        _check_number(value, path)
+    elif isinstance(value, list | tuple | dict):
         _check_depth(path, depth)
-        for index, item in enumerate(value):
-            _walk(item, f"{path}[{index}]", depth - 1)
-    elif isinstance(value, dict):
-        _check_depth(path, depth)
-        for key, item in value.items():
-            _walk(item, f"{path}[{_checked_key(key, path)!r}]", depth - 1)
-    elif not isinstance(value, int):
+        for place, item in _items(value, path):
+            _walk(item, place, depth - 1)
+    else:
         raise InvalidJob(
             f"{path} is a {type(value).__name__}, which JSON cannot hold: pass a string, number, boolean, None, list or dict."
         )
 
 
+def _items(value: Any, path: str) -> Iterator[tuple[str, JSON]]:
+    if isinstance(value, dict):
+        _check_keys(value, path)
+        return ((f"{path}[{_checked_key(key, path)!r}]", item) for key, item in value.items())
+    return ((f"{path}[{index}]", item) for index, item in enumerate(value))
+
+
+def _check_number(value: float, path: str) -> None:
+    if not isinstance(value, int) and not math.isfinite(value):
+        raise InvalidJob(f"{path} is {value!r}, which JSON has no number for: pass None or a string.")
+
+
 def _check_depth(path: str, depth: int) -> None:
     if depth <= 0:
         raise InvalidJob(f"{path[:80]}… is nested deeper than {MAX_DEPTH} levels: store it elsewhere and pass its id.")
+
+
+def _check_keys(value: dict[Any, JSON], path: str) -> None:
+    names = Counter(str(key) for key in value)
+    if len(names) < len(value):
+        twin = names.most_common(1)[0][0]
+        raise InvalidJob(f"{path} has two keys that are {twin!r} in JSON: rename one.")
 
 
 def _checked_key(key: Any, path: str) -> Any:
@@ -90,10 +118,11 @@ def _check_text(text: str, path: str) -> None:
 
 
 def storable_text(text: str, *, most: int) -> str:
-    """Return ``text`` with NUL and lone surrogates escaped visibly, cut in the middle to ``most`` characters."""
+    """Return ``text`` with NUL and lone surrogates escaped visibly, cut in the middle to ``most`` characters and a note."""
     if len(text) > most:
         half = most // 2
-        text = f"{text[:half]}\n… {len(text) - 2 * half:,} characters cut …\n{text[-half:]}"
+        cut = len(text) - 2 * half
+        text = f"{text[:half]}\n… {cut:,} characters cut …\n{text[half + cut :]}"
     return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
 
 
@@ -102,8 +131,8 @@ def storable_result(value: JSON, *, max_bytes: int) -> str:
     Return a handler's result as JSON text, changed where it must be to be stored.
 
     NaN and infinities become their names, bad characters are escaped, and a
-    result over ``max_bytes`` becomes a note of its size. Raises TypeError or
-    ValueError for what JSON cannot hold at all.
+    result over ``max_bytes`` becomes a note of its size. Raises TypeError,
+    ValueError or RecursionError for what JSON cannot hold at all.
     """
     text = _result_text(value)
     if "\\u0000" in text or not text.isascii():

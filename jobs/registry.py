@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, overload
 
-from .exceptions import Duration, InvalidHandler, InvalidJob, UnknownKind
-from .retry import Backoff, seconds
+from .exceptions import InvalidHandler, InvalidJob, UnknownKind
+from .options import BackoffFunction, Options, check_kind, check_queue, options_of
 from .specs import JobSpec
 
 if TYPE_CHECKING:
     from .context import JobContext
     from .models import Job
 
+__all__ = ["JobDefinition", "check_queue", "find", "job", "kinds", "resolve"]
+
 P = ParamSpec("P")
 R = TypeVar("R")
-BackoffFunction = Callable[[int, BaseException], Duration]
 
 _by_kind: dict[str, JobDefinition[..., Any]] = {}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What ``@job`` may say; ``None`` leaves a value to the settings."""
-
-    queue: str = "default"
-    priority: int = 0
-    max_attempts: int | None = None
-    timeout: Duration | None = None
-    backoff: Backoff | Duration | BackoffFunction | None = None
-    never_retry: tuple[type[BaseException], ...] = ()
-    atomic: bool = False
-    takes_context: bool = False
-    aliases: tuple[str, ...] = ()
+SHAPES = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +39,7 @@ class JobDefinition(Generic[P, R]):
     signature: inspect.Signature
     is_async: bool = False
     enqueue_options: Mapping[str, Any] = field(default_factory=dict)
+    _fitting: set[tuple[int, tuple[str, ...]]] = field(default_factory=set, repr=False, compare=False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> R:
         return self.function(*args, **kwargs)
@@ -63,6 +51,9 @@ class JobDefinition(Generic[P, R]):
 
     def using(self, **options: Any) -> JobDefinition[P, R]:
         """Return a copy that enqueues with these options of ``JobSpec``; unknown names raise TypeError."""
+        for name in ("args", "payload"):
+            if name in options:
+                raise TypeError(f"using() takes no {name!r}: give the arguments to enqueue().")
         JobSpec(self.kind, **options)
         return replace(self, enqueue_options={**self.enqueue_options, **options})
 
@@ -82,14 +73,21 @@ class JobDefinition(Generic[P, R]):
 
         return await Job.objects.aenqueue_spec(self.spec(*args, **kwargs))
 
-    def check_arguments(self, args: Iterable[Any], payload: Mapping[str, Any]) -> None:
+    def check_arguments(self, args: Sequence[Any], payload: Mapping[str, Any]) -> None:
         """Raise ``InvalidJob`` if the handler could not be called with these."""
+        # Only how many and which names matter, so that each shape is worked out once.
+        shape = (len(args), tuple(payload))
+        if shape in self._fitting:
+            return
+        context = [None] if self.options.takes_context else []
         try:
-            self.signature.bind(*args, **payload)
+            inspect.signature(self.function).bind(*context, *args, **payload)
         except TypeError as error:
             raise InvalidJob(
                 f"The arguments do not fit {self.kind!r}: {error}. The handler takes {self.signature}."
             ) from None
+        if len(self._fitting) < SHAPES:
+            self._fitting.add(shape)
 
 
 @overload
@@ -115,7 +113,7 @@ def job(target: Any = None, /, **options: Any) -> Any:
     ``aliases`` (older kinds this handler also takes). Raises
     ``InvalidHandler`` for what cannot work.
     """
-    if callable(target) and not isinstance(target, str):
+    if callable(target):
         return _register(target, None, options)
     return lambda function: _register(function, target, options)
 
@@ -125,7 +123,7 @@ def find(kind: str) -> JobDefinition[..., Any] | None:
     return _by_kind.get(kind)
 
 
-def resolve(kind: str | JobDefinition[..., Any]) -> JobDefinition[..., Any]:
+def resolve(kind: object) -> JobDefinition[..., Any]:
     """Return the handler that ``kind`` names or is; raise ``UnknownKind``."""
     if isinstance(kind, JobDefinition):
         return kind
@@ -152,74 +150,41 @@ def _unknown_message(kind: object) -> str:
 
 def _register(function: Callable[..., Any], kind: str | None, raw: dict[str, Any]) -> JobDefinition[..., Any]:
     definition = _defined(function, kind, raw)
-    for name in (definition.kind, *definition.options.aliases):
+    names = (definition.kind, *definition.options.aliases)
+    for name in names:
         present = _by_kind.get(name)
-        if present is not None and not _same_function(present.function, function):
+        if present is not None and _path(present.function) != _path(function):
             raise InvalidHandler(
-                f"Kind {name!r} is already handled by {present.function.__module__}.{present.function.__qualname__}: "
-                f"give {function.__module__}.{function.__qualname__} another kind."
+                f"Kind {name!r} is already handled by {_path(present.function)}: give {_path(function)} another kind."
             )
-        _by_kind[name] = definition
+    _by_kind.update(dict.fromkeys(names, definition))
     return definition
 
 
 def _defined(function: Callable[..., Any], kind: str | None, raw: dict[str, Any]) -> JobDefinition[..., Any]:
-    name = kind or f"{function.__module__}.{function.__qualname__}"
-    options = _options(name, raw)
+    _check_function(function)
+    name = _path(function) if kind is None else kind
     if kind is None and ("<" in name or name.startswith("__main__.")):
         raise InvalidHandler(f"{name!r} cannot be found again by its path: give the kind, as in @job('mail.welcome').")
-    if len(name) > 200:
-        raise InvalidHandler(f"Kind {name!r} is longer than 200 characters: give a shorter one.")
+    try:
+        check_kind(name)
+    except InvalidJob as error:
+        raise InvalidHandler(f"@job({name!r}): {error}") from None
+    options = options_of(name, raw)
     is_async = inspect.iscoroutinefunction(function)
     if options.atomic and is_async:
-        raise InvalidHandler(f"{name!r} is async and atomic: Django has no async transactions, so make it a plain function.")
+        raise InvalidHandler(
+            f"{name!r} is async and atomic: Django has no async transactions, so make it a plain function."
+        )
     signature = _signature(name, function, takes_context=options.takes_context)
     return JobDefinition(kind=name, function=function, options=options, signature=signature, is_async=is_async)
 
 
-def _options(kind: str, raw: dict[str, Any]) -> Options:
-    known = Options.__dataclass_fields__
-    for name in raw:
-        if name not in known:
-            raise InvalidHandler(f"@job({kind!r}) has no option {name!r}: the options are {', '.join(known)}.")
-    for name in ("never_retry", "aliases"):
-        value = raw.get(name, ())
-        raw = raw | {name: (value,) if isinstance(value, str | type) else tuple(value)}
-    options = Options(**raw)
-    try:
-        _check_values(options)
-    except InvalidJob as error:
-        raise InvalidHandler(f"@job({kind!r}): {error}") from None
-    return options
-
-
-def _check_values(options: Options) -> None:
-    check_queue(options.queue)
-    check_priority(options.priority)
-    if options.max_attempts is not None:
-        check_max_attempts(options.max_attempts)
-    if options.timeout is not None:
-        seconds(options.timeout, "timeout", least=0.001)
-    if options.backoff is not None and not callable(options.backoff):
-        Backoff.of(options.backoff)
-
-
-def check_queue(queue: object) -> None:
-    """Raise ``InvalidJob`` unless ``queue`` can name a queue: 1 to 100 printable characters without commas."""
-    if not isinstance(queue, str) or not 0 < len(queue) <= 100 or not queue.isprintable() or "," in queue:
-        raise InvalidJob(f"queue={queue!r} is no queue name: use 1 to 100 printable characters without commas.")
-
-
-def check_priority(priority: object) -> None:
-    """Raise ``InvalidJob`` unless ``priority`` is a whole number from -100 to 100."""
-    if isinstance(priority, bool) or not isinstance(priority, int) or not -100 <= priority <= 100:
-        raise InvalidJob(f"priority={priority!r} is out of range: give -100 to 100 (higher runs first).")
-
-
-def check_max_attempts(attempts: object) -> None:
-    """Raise ``InvalidJob`` unless ``attempts`` is a whole number from 1 to 32,767."""
-    if isinstance(attempts, bool) or not isinstance(attempts, int) or not 1 <= attempts <= 32_767:
-        raise InvalidJob(f"max_attempts={attempts!r} is out of range: give 1 to 32767 (1 means no retry).")
+def _check_function(function: Any) -> None:
+    if not inspect.isroutine(function):
+        raise InvalidHandler(f"{function!r} is not a function: decorate a function, or a method that needs no instance.")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidHandler(f"{_path(function)} is a generator, so that calling it would run nothing: use no yield.")
 
 
 def _signature(kind: str, function: Callable[..., Any], *, takes_context: bool) -> inspect.Signature:
@@ -235,5 +200,5 @@ def _signature(kind: str, function: Callable[..., Any], *, takes_context: bool) 
     return signature.replace(parameters=parameters[1:])
 
 
-def _same_function(one: Callable[..., Any], other: Callable[..., Any]) -> bool:
-    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+def _path(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{function.__qualname__}"

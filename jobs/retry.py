@@ -16,9 +16,9 @@ class Backoff:
     """
     Wait ``min(base ** attempt, cap)`` seconds, plus a random 0 to ``jitter`` share of that.
 
-    ``base`` is at least 1, ``cap`` 0 to 366 days in seconds (0 retries at once),
-    ``jitter`` 0 to 1. Without jitter, a thousand jobs that failed together
-    would come back together.
+    ``base`` is at least 1 and ``cap`` at least 0 (which retries at once), both
+    at most 366 days in seconds; ``jitter`` is 0 to 1. Without jitter, a
+    thousand jobs that failed together would come back together.
     """
 
     base: float = 2.0
@@ -26,7 +26,7 @@ class Backoff:
     jitter: float = 0.3
 
     def __post_init__(self) -> None:
-        _in_range("base", self.base, 1, 1e6)
+        _in_range("base", self.base, 1, MAX_DELAY_SECONDS)
         _in_range("cap", self.cap, 0, MAX_DELAY_SECONDS)
         _in_range("jitter", self.jitter, 0, 1)
 
@@ -44,11 +44,11 @@ class Backoff:
 
     @classmethod
     def of(cls, value: Backoff | Duration) -> Backoff:
-        """Return ``value`` itself, or for a number of seconds or a timedelta the backoff that always waits that long."""
+        """Return ``value`` itself, or for a number of seconds or a timedelta one that always waits that long, and jitter."""
         if isinstance(value, Backoff):
             return value
         constant = seconds(value, "backoff", most=MAX_DELAY_SECONDS)
-        return cls(base=min(max(1.0, constant), 1e6), cap=constant)
+        return cls(base=max(1.0, constant), cap=constant)
 
 
 def seconds(value: Duration, name: str, *, least: float = 0.0, most: float = MAX_DELAY_SECONDS) -> float:
@@ -63,6 +63,6 @@ def seconds(value: Duration, name: str, *, least: float = 0.0, most: float = MAX
     return float(value)
 
 
-def _in_range(name: str, value: float, least: float, most: float) -> None:
+def _in_range(name: str, value: object, least: float, most: float) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
         raise InvalidJob(f"Backoff {name}={value!r} is out of range: give {least:g} to {most:g}.")

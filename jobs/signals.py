@@ -35,7 +35,12 @@ def log_run_finished(sender: str, *, job_id: int, claim_no: int, verdict: Any, *
         logger.error("job died job=%s kind=%s claim=%s error=%s", job_id, sender, claim_no, verdict.error)
     elif move == "back_off":
         logger.warning(
-            "job failed job=%s kind=%s claim=%s retry_in=%.1fs error=%s", job_id, sender, claim_no, verdict.delay, verdict.error
+            "job failed job=%s kind=%s claim=%s retry_in=%.1fs error=%s",
+            job_id,
+            sender,
+            claim_no,
+            verdict.delay,
+            verdict.error,
         )
     else:
         logger.info("job %s job=%s kind=%s claim=%s", move, job_id, sender, claim_no)

@@ -61,4 +61,19 @@ SNOOZE = _from_running("snooze", State.SCHEDULED, yields=True)
 RELEASE = _from_running("release", State.PENDING, yields=True)
 RESCUE = _from_running("rescue", State.PENDING, yields=True)
 
-MOVES = (PROMOTE, TRIGGER, POSTPONE, CLAIM, CANCEL, EXPIRE, RETRY, SUCCEED, DIE, STOP, BACK_OFF, SNOOZE, RELEASE, RESCUE)
+MOVES = (
+    PROMOTE,
+    TRIGGER,
+    POSTPONE,
+    CLAIM,
+    CANCEL,
+    EXPIRE,
+    RETRY,
+    SUCCEED,
+    DIE,
+    STOP,
+    BACK_OFF,
+    SNOOZE,
+    RELEASE,
+    RESCUE,
+)

@@ -125,7 +125,9 @@ def newest(jobs: JobQuerySet) -> JobQuerySet:
 
 def found(jobs: JobQuerySet, term: str) -> JobQuerySet:
     """Filter to the job with this id, and those that hold or, among the newest, held this unique key."""
-    wanted = Q(unique_key=term, state__in=LIVE) | Q(pk__in=newest(jobs.model.objects.using(jobs.db)).filter(unique_key=term))
+    wanted = Q(unique_key=term, state__in=LIVE) | Q(
+        pk__in=newest(jobs.model.objects.using(jobs.db)).filter(unique_key=term)
+    )
     job_id = as_id(term)
     return jobs.filter(wanted if job_id is None else wanted | Q(pk=job_id))
 
@@ -175,7 +177,7 @@ def _runs(job: Job) -> Iterator[Moment]:
         )
 
 
-_TONES = {
+_TONES: dict[str, str] = {
     RunOutcome.SUCCEEDED: "good",
     RunOutcome.FAILED: "bad",
     RunOutcome.LOST: "bad",

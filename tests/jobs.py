@@ -1,6 +1,10 @@
 """Handlers that the tests run, in this process and in worker processes."""
 
-from jobs import job
+import os
+import signal
+import time
+
+from jobs import JobContext, job
 
 
 @job("noop")
@@ -16,3 +20,28 @@ def echo(value: object) -> object:
 @job("fail")
 def fail(message: str = "boo") -> None:
     raise ValueError(message)
+
+
+@job("wait", takes_context=True)
+def wait(ctx: JobContext, seconds: float) -> int:
+    """Run for ``seconds``, obeying every stop; return the process that did it."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        ctx.check()
+        time.sleep(0.01)
+    return os.getpid()
+
+
+@job("stay", takes_context=True)
+def stay(ctx: JobContext, seconds: float) -> int:
+    """Run for ``seconds``, deaf to every stop."""
+    time.sleep(seconds)
+    return os.getpid()
+
+
+@job("kill_worker", takes_context=True)
+def kill_worker(ctx: JobContext, attempts: int) -> int:
+    """Kill the worker process on the first ``attempts`` attempts."""
+    if ctx.attempt <= attempts:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return os.getpid()

@@ -1,5 +1,8 @@
 """A small site for the tests. DATABASE_URL is set by ``tests.database``, and for worker processes by the tests."""
 
+import json
+import os
+
 from project.databases import database
 
 SECRET_KEY = "tests"
@@ -49,3 +52,6 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 TIME_ZONE = "UTC"
 USE_TZ = True
+
+# Worker processes that a test starts get their JOBS setting from it.
+JOBS = json.loads(os.environ.get("JOBS_TEST_SETTINGS", "{}"))

@@ -212,9 +212,11 @@ def test_pause_and_resume_are_recorded() -> None:
     assert [event.kind for event in JobEvent.objects.order_by("id")] == ["paused", "resumed"]
 
 
-@pytest.mark.parametrize(("queue", "more"), [("a,b", {}), ("", {}), ("mail", {"resume_at": datetime(2030, 1, 1)})])
+@pytest.mark.parametrize(
+    ("queue", "more"), [("a,b", {}), ("", {}), ("mail", {"resume_at": datetime.fromisoformat("2030-01-01")})]
+)
 def test_pause_refuses_what_it_cannot_store(queue: str, more: dict[str, Any]) -> None:
-    with pytest.raises(InvalidJob, match="queue=|resume_at="):
+    with pytest.raises(InvalidJob, match=r"queue=|resume_at="):
         operations.pause(queue, **more)
 
     assert not Queue.objects.exists()

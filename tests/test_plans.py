@@ -27,9 +27,7 @@ SELECT 'noop', '[]', '{}', %(queue)s, %(priority)s, %(state)s, now() + %(run_in)
 
 def seed(rows: int, *, state: str = "pending", queue: str = "default", priority: int = 0, run_in: int = -3600) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(
-            SEED, {"rows": rows, "state": state, "queue": queue, "priority": priority, "run_in": run_in}
-        )
+        cursor.execute(SEED, {"rows": rows, "state": state, "queue": queue, "priority": priority, "run_in": run_in})
 
 
 @pytest.fixture

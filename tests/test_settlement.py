@@ -34,13 +34,9 @@ pytestmark = pytest.mark.django_db
 
 HOPELESS = Failed(failure=Failure(exception_class="KeyError", message="no"), is_hopeless=True)
 TIMED_OUT = Failed(failure=Failure(exception_class="TimedOut", message="slow"), timed_out=True)
-STARTED_LOSS = Lost(
-    started=True, worker="w1", last_heard="then", deaths=1, quarantine_losses=3, worker_is_alive=False
-)
+STARTED_LOSS = Lost(started=True, worker="w1", last_heard="then", deaths=1, quarantine_losses=3, worker_is_alive=False)
 QUARANTINE = Lost(started=True, worker="w1", last_heard="then", deaths=3, quarantine_losses=3, worker_is_alive=False)
-STRANDED = Lost(
-    started=False, worker="w1", last_heard="then", deaths=1, quarantine_losses=3, worker_is_alive=False
-)
+STRANDED = Lost(started=False, worker="w1", last_heard="then", deaths=1, quarantine_losses=3, worker_is_alive=False)
 
 # outcome: state, attempt left, outcome of the run (None: no run), final state if a cancel was requested
 OUTCOMES: dict[str, tuple[Outcome, str, int, str | None, str]] = {

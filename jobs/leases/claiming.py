@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import connections, transaction
 from django.db.models import DurationField, ExpressionWrapper, F, QuerySet, TextField
@@ -18,6 +18,8 @@ from ..outcomes import EXPIRED
 from ..retry import Backoff
 from ..states import State
 from .settlement import Lease
+
+J = TypeVar("J", list[Any], dict[str, Any])
 
 
 class Claimed(NamedTuple):
@@ -66,8 +68,11 @@ class Claimed(NamedTuple):
         return self.expires_in is not None and self.expires_in <= timedelta(0)
 
 
-def _loaded(text: str, empty: Any) -> Any:
-    return json.loads(text) if len(text) > len("{}") else empty
+def _loaded(text: str, empty: J) -> J:
+    if len(text) <= len("{}"):
+        return empty
+    loaded: J = json.loads(text)
+    return loaded
 
 
 COLUMNS = (
@@ -114,7 +119,9 @@ def claim(
     with transaction.atomic(using=using):
         rows: list[Claimed] = []
         for source in _sources(queues, paused, using=using):
-            rows += _locked(source.exclude(pk__in=[row.job_id for row in rows]) if rows else source, slots + ahead - len(rows))
+            rows += _locked(
+                source.exclude(pk__in=[row.job_id for row in rows]) if rows else source, slots + ahead - len(rows)
+            )
             if len(rows) >= slots + ahead:
                 break
         ready = _without_expired(rows, using=using)
@@ -133,7 +140,9 @@ def claim_suspect(
     The caller must hold nothing else, and start nothing beside it, so that
     the next death has one possible cause.
     """
-    suspects = _ordered(Job.objects.using(using).filter(state=State.PENDING, losses__gt=0)).exclude(queue__in=list(paused))
+    suspects = _ordered(Job.objects.using(using).filter(state=State.PENDING, losses__gt=0)).exclude(
+        queue__in=list(paused)
+    )
     if queues:
         suspects = suspects.filter(queue__in=list(queues))
     with transaction.atomic(using=using):

@@ -37,7 +37,9 @@ def rescue(*, limit: int = 500, using: str) -> list[Rescued]:
         jobs = list(Job.objects.using(using).expired_leases().lock()[:limit])
         if not jobs:
             return []
-        rescued = [Rescued(_lease(job), job.kind, job.lease_owner, verdict) for job, verdict in _verdicts(jobs, using=using)]
+        rescued = [
+            Rescued(_lease(job), job.kind, job.lease_owner, verdict) for job, verdict in _verdicts(jobs, using=using)
+        ]
         answers = settle([Settlement(lease=one.lease, verdict=one.verdict) for one in rescued], using=using)
         taken = [one for one in rescued if answers[one.lease] is Answer.DONE]
         _record_quarantines(taken, using=using)
@@ -85,7 +87,10 @@ def _earlier_deaths(job_ids: list[int], *, using: str) -> dict[int, int]:
 def _record_quarantines(rescued: list[Rescued], *, using: str) -> None:
     JobEvent.objects.using(using).bulk_create(
         JobEvent(
-            at=clock.now(), kind=JobEvent.Kind.QUARANTINED, job_id=one.lease.job_id, reason=(one.verdict.error or "")[:500]
+            at=clock.now(),
+            kind=JobEvent.Kind.QUARANTINED,
+            job_id=one.lease.job_id,
+            reason=(one.verdict.error or "")[:500],
         )
         for one in rescued
         if one.verdict.is_quarantine

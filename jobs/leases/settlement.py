@@ -214,5 +214,3 @@ def _if_final(verdict: Verdict) -> Callable[[Any, Any], Any]:
 
 def _expression(value: Any) -> Any:
     return value if hasattr(value, "resolve_expression") else Value(value)
-
-

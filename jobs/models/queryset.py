@@ -79,7 +79,8 @@ class JobQuerySet(models.QuerySet["Job"]):
     @property
     def write_alias(self) -> str:
         """The database that changes to these rows go to; a router may read elsewhere."""
-        return self._db or router.db_for_write(self.model)
+        chosen: str | None = self._db  # type: ignore[attr-defined]
+        return chosen or router.db_for_write(self.model)
 
     def enqueue(
         self, kind: str | JobDefinition[..., Any], payload: Mapping[str, Any] | None = None, /, **options: Any

@@ -126,7 +126,9 @@ class Claimer(Ticker):
             unknown_since__lt=clock.in_seconds(-settings.unknown_kind_grace_seconds),
         )
         hopeless = set(old.values_list("pk", flat=True))
-        listed = {kind for kinds in Worker.objects.using(self.using).live().values_list("kinds", flat=True) for kind in kinds}
+        listed = {
+            kind for kinds in Worker.objects.using(self.using).live().values_list("kinds", flat=True) for kind in kinds
+        }
         for held in unknown:
             kind = held.claimed.kind
             given_up = held.lease.job_id in hopeless and kind not in listed

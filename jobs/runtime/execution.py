@@ -79,7 +79,11 @@ def outcome_of(error: BaseException, definition: JobDefinition[..., Any], contex
 def describe(error: BaseException) -> Failure:
     """Return an exception as storable text, whatever its methods do."""
     formatted = call(_formatted, error)
-    text = formatted.value if formatted.error is None else f"(the traceback could not be formatted: {formatted.error!r:.200})"
+    text = (
+        formatted.value
+        if formatted.error is None
+        else f"(the traceback could not be formatted: {formatted.error!r:.200})"
+    )
     most = settings.error_max_chars
     return Failure(
         exception_class=payload.storable_text(type(error).__name__, most=200),

@@ -53,7 +53,8 @@ class Executors:
         self._ready: queue.SimpleQueue[Held | None] = queue.SimpleQueue()
         self._async = AsyncLoop()
         self._threads = [
-            threading.Thread(target=self._slot, name=f"jobs-slot-{number}", daemon=True) for number in range(concurrency)
+            threading.Thread(target=self._slot, name=f"jobs-slot-{number}", daemon=True)
+            for number in range(concurrency)
         ]
 
     @property

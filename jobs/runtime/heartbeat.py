@@ -29,9 +29,7 @@ class Heartbeat(Ticker):
 
     name = "heartbeat"
 
-    def __init__(
-        self, holdings: Holdings, *, worker: str, on_wedged: Callable[[Held], None], **ticker: Any
-    ) -> None:
+    def __init__(self, holdings: Holdings, *, worker: str, on_wedged: Callable[[Held], None], **ticker: Any) -> None:
         super().__init__(**ticker)
         self._holdings = holdings
         self._worker = worker
@@ -83,7 +81,11 @@ class Heartbeat(Ticker):
     def _has_news(self, held: Held) -> bool:
         if held.lease in self._busy:
             return True
-        return held.is_running and held.context is not None and held.context.snapshot() != (held.stored_report or (None, ""))
+        return (
+            held.is_running
+            and held.context is not None
+            and held.context.snapshot() != (held.stored_report or (None, ""))
+        )
 
     def _renew(self, held: list[Held]) -> None:
         for start in range(0, len(held), CHUNK):

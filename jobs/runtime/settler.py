@@ -170,4 +170,3 @@ def is_refused_for_data(error: Exception) -> bool:
     """Whether the database refused what was written (SQLSTATE classes 22, 23, 54), rather than being away."""
     state = getattr(error.__cause__, "sqlstate", None) or ""
     return state[:2] in {"22", "23", "54"} or (not state and isinstance(error, DataError | IntegrityError))
-

@@ -50,4 +50,3 @@ class SuspectWatch:
         self._since = None
         if not lease:
             self._not_before = time.monotonic() + settings.poll_seconds
-

@@ -99,7 +99,7 @@ class Ticker:
         return self._backoff()
 
     def _backoff(self) -> float:
-        longest = min(0.1 * 2 ** min(self._failures, 10), LONGEST_PAUSE)
+        longest: float = min(0.1 * 2 ** min(self._failures, 10), LONGEST_PAUSE)
         return longest * random.uniform(0.5, 1)  # noqa: S311
 
     def _recovered(self) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connections
 
@@ -144,6 +145,14 @@ class Worker:
             heartbeat_at=clock.now(),
         )
 
+    def _describe(self, **changes: Any) -> None:
+        """Write to this worker's row, or log that the database is away: nothing depends on it."""
+        try:
+            WorkerRow.objects.using(self.plan.using).filter(name=self.name).update(**changes)
+        except (DatabaseError, InterfaceError):
+            connections[self.plan.using].close()
+            logger.warning("worker row not written worker=%s: the database is away", self.name)
+
     def _is_drained(self) -> bool:
         """Whether nothing is due that this worker could run, and nothing is under way in it."""
         if len(self.holdings):
@@ -175,7 +184,9 @@ class Worker:
             self._wedged.append(held)
             lease = held.lease
             logger.error(
-                "handler ignores its timeout job=%s kind=%s: this process drains and exits", lease.job_id, held.claimed.kind
+                "handler ignores its timeout job=%s kind=%s: this process drains and exits",
+                lease.job_id,
+                held.claimed.kind,
             )
             self._exit_code = EXIT_WEDGED
             self.stop("a handler ignored its timeout")
@@ -183,6 +194,7 @@ class Worker:
     def _shut_down(self) -> int:
         grace = settings.grace_seconds if self.plan.grace is None else self.plan.grace
         self._stop.set()
+        self._describe(draining_at=clock.now())
         self.scheduler.stop(timeout=1.0)
         self.janitor.stop(timeout=1.0)
         self.claimer.drain()
@@ -225,11 +237,7 @@ class Worker:
         self.executors.stop()
         self.settler.stop()
         self.heartbeat.stop()
-        try:
-            row = WorkerRow.objects.using(self.plan.using).filter(name=self.name)
-            row.update(stopped_at=clock.now(), running=0, refused=self.holdings.refused)
-        except (DatabaseError, InterfaceError):
-            logger.warning("worker row not closed worker=%s: the database is away", self.name)
+        self._describe(stopped_at=clock.now(), running=0, refused=self.holdings.refused)
         signals.worker_stopped.send_robust(self.name, worker=self, reason=self._reason)
         self.all_threads_ended = self.executors.join(0.5)
         connections.close_all()

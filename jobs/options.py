@@ -1,0 +1,90 @@
+"""What a handler says about its jobs, and the limits of those values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from .exceptions import Duration, InvalidHandler, InvalidJob
+from .retry import Backoff, seconds
+
+BackoffFunction = Callable[[int, BaseException], Duration]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What ``@job`` may say; ``None`` leaves a value to the settings."""
+
+    queue: str = "default"
+    priority: int = 0
+    max_attempts: int | None = None
+    timeout: Duration | None = None
+    backoff: Backoff | Duration | BackoffFunction | None = None
+    never_retry: tuple[type[BaseException], ...] = ()
+    atomic: bool = False
+    takes_context: bool = False
+    aliases: tuple[str, ...] = ()
+
+
+def options_of(kind: str, raw: dict[str, Any]) -> Options:
+    """Return the options that the keywords of ``@job`` stand for; raise ``InvalidHandler`` naming the first bad one."""
+    known = Options.__dataclass_fields__
+    try:
+        for name in raw:
+            if name not in known:
+                raise InvalidJob(f"there is no option {name!r}: the options are {', '.join(known)}.")
+        tuples = {name: _as_tuple(name, raw[name]) for name in ("never_retry", "aliases") if name in raw}
+        options = Options(**(raw | tuples))
+        _check(options)
+    except InvalidJob as error:
+        raise InvalidHandler(f"@job({kind!r}): {error}") from None
+    return options
+
+
+def _as_tuple(name: str, value: Any) -> tuple[Any, ...]:
+    if isinstance(value, str | type):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise InvalidJob(f"{name}={value!r} is not a list.")
+    return tuple(value)
+
+
+def _check(options: Options) -> None:
+    check_queue(options.queue)
+    check_priority(options.priority)
+    if options.max_attempts is not None:
+        check_max_attempts(options.max_attempts)
+    if options.timeout is not None:
+        seconds(options.timeout, "timeout", least=0.001)
+    if options.backoff is not None and not callable(options.backoff):
+        Backoff.of(options.backoff)
+    for error in options.never_retry:
+        if not isinstance(error, type) or not issubclass(error, BaseException):
+            raise InvalidJob(f"never_retry has {error!r}: give exception classes.")
+    for alias in options.aliases:
+        check_kind(alias)
+
+
+def check_kind(kind: object) -> None:
+    """Raise ``InvalidJob`` unless ``kind`` can name a kind: 1 to 200 printable characters."""
+    if not isinstance(kind, str) or not 0 < len(kind) <= 200 or not kind.isprintable():
+        raise InvalidJob(f"kind={kind!r} is no name of a kind: use 1 to 200 printable characters.")
+
+
+def check_queue(queue: object) -> None:
+    """Raise ``InvalidJob`` unless ``queue`` can name a queue: 1 to 100 printable characters without commas."""
+    if not isinstance(queue, str) or not 0 < len(queue) <= 100 or not queue.isprintable() or "," in queue:
+        raise InvalidJob(f"queue={queue!r} is no queue name: use 1 to 100 printable characters without commas.")
+
+
+def check_priority(priority: object) -> None:
+    """Raise ``InvalidJob`` unless ``priority`` is a whole number from -100 to 100."""
+    if isinstance(priority, bool) or not isinstance(priority, int) or not -100 <= priority <= 100:
+        raise InvalidJob(f"priority={priority!r} is out of range: give -100 to 100 (higher runs first).")
+
+
+def check_max_attempts(attempts: object) -> None:
+    """Raise ``InvalidJob`` unless ``attempts`` is a whole number from 1 to 32,767."""
+    if isinstance(attempts, bool) or not isinstance(attempts, int) or not 1 <= attempts <= 32_767:
+        raise InvalidJob(f"max_attempts={attempts!r} is out of range: give 1 to 32767 (1 means no retry).")

@@ -1,0 +1,63 @@
+"""Real worker processes for tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from types import TracebackType
+from typing import Any, Self
+
+from tests.working import wait_until
+
+FAST = {"LEASE_SECONDS": 2, "HEARTBEAT_SECONDS": 0.5, "POLL_SECONDS": 0.05, "GRACE_SECONDS": 10}
+
+
+class WorkerProcess:
+    """``manage.py runworkers`` on the test database; killed at the end of the block if it still runs."""
+
+    def __init__(self, database_url: str, *arguments: str, settings: dict[str, Any] | None = None) -> None:
+        environment = os.environ | {
+            "DATABASE_URL": database_url,
+            "DJANGO_SETTINGS_MODULE": "tests.settings",
+            "JOBS_TEST_SETTINGS": json.dumps(FAST | (settings or {})),
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "django", "runworkers", *arguments],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def send(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def wait(self, seconds: float = 30) -> int:
+        return self.process.wait(seconds)
+
+    def wait_until_live(self) -> Any:
+        """Return the worker's row once it is there."""
+        from jobs.models import Worker
+
+        return wait_until(lambda: Worker.objects.filter(pid=self.pid).first())
+
+    def output(self) -> str:
+        """End the process if it still runs, and return all it printed."""
+        return self.process.communicate(timeout=30)[0]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        out, _ = self.process.communicate()
+        if error is not None:
+            sys.stderr.write(out)

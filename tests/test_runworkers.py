@@ -1,0 +1,176 @@
+"""The command as a process: signals, exit codes, deaths."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from jobs import clock
+from jobs.models import Job, JobRun, Worker
+from jobs.states import State
+from tests.jobs import echo, kill_worker, noop, stay, wait
+from tests.processes import WorkerProcess
+from tests.working import wait_until
+
+Start = Callable[..., WorkerProcess]
+
+
+@pytest.fixture
+def start(database_url: str) -> Start:
+    return lambda *arguments, **settings: WorkerProcess(database_url, *arguments, settings=settings)
+
+
+def is_running(job: Job) -> Callable[[], bool]:
+    return lambda: Job.objects.get(pk=job.pk).state == State.RUNNING
+
+
+def test_burst_runs_what_is_due_and_exits_with_0(start: Start) -> None:
+    jobs = [echo.enqueue(number) for number in range(50)]
+    later = noop.using(delay=3600).enqueue()
+
+    with start("--burst", "--concurrency", "2") as worker:
+        code = worker.wait()
+
+    assert code == 0
+    assert [Job.objects.get(pk=job.pk).result for job in jobs] == list(range(50))
+    assert Job.objects.get(pk=later.pk).state == State.SCHEDULED
+    assert Worker.objects.get().stopped_at is not None
+
+
+def test_queues_are_the_only_ones_served(start: Start) -> None:
+    mail, bulk, other = (noop.using(queue=queue).enqueue() for queue in ("mail", "bulk", "other"))
+
+    with start("--burst", "--queues", "mail,bulk") as worker:
+        worker.wait()
+
+    assert {Job.objects.get(pk=job.pk).state for job in (mail, bulk)} == {State.SUCCEEDED}
+    assert Job.objects.get(pk=other.pk).state == State.PENDING
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_a_running_job_finish(start: Start, number: signal.Signals) -> None:
+    job = wait.enqueue(0.7)
+
+    with start() as worker:
+        wait_until(is_running(job))
+        worker.send(number)
+        code = worker.wait()
+
+    job.refresh_from_db()
+    assert (code, job.state, job.result) == (0, State.SUCCEEDED, worker.pid)
+
+
+def test_an_idle_worker_stops_at_once(start: Start) -> None:
+    with start() as worker:
+        worker.wait_until_live()
+        worker.send(signal.SIGTERM)
+        assert worker.wait(5) == 0
+
+
+def test_a_job_that_outlasts_the_grace_is_handed_back_with_its_attempt(start: Start) -> None:
+    job = wait.enqueue(60)
+
+    with start("--grace", "0.3") as worker:
+        wait_until(is_running(job))
+        worker.send(signal.SIGTERM)
+        code = worker.wait()
+
+    job.refresh_from_db()
+    assert (code, job.state, job.attempt) == (0, State.PENDING, 0)
+    assert JobRun.objects.get().outcome == "released"
+
+
+def test_a_deaf_job_is_handed_back_too_and_the_process_ends(start: Start) -> None:
+    job = stay.enqueue(60)
+
+    with start("--grace", "0") as worker:
+        wait_until(is_running(job))
+        worker.send(signal.SIGTERM)
+        code = worker.wait()
+
+    job.refresh_from_db()
+    assert (code, job.state, job.attempt) == (0, State.PENDING, 0)
+
+
+def test_a_second_signal_ends_the_process_at_once(start: Start) -> None:
+    job = stay.enqueue(60)
+
+    with start("--grace", "60") as worker:
+        wait_until(is_running(job))
+        worker.send(signal.SIGTERM)
+        wait_until(lambda: Worker.objects.get().draining_at)
+        worker.send(signal.SIGTERM)
+        code = worker.wait(5)
+
+    assert code == 128 + signal.SIGTERM
+    assert Job.objects.get().state == State.RUNNING
+
+
+def test_a_killed_worker_s_job_is_taken_over_within_the_lease_and_2_seconds(start: Start) -> None:
+    job = wait.enqueue(60)
+
+    with start() as first, start() as second:
+        wait_until(lambda: Worker.objects.count() == 2)
+        wait_until(is_running(job))
+        owner = Job.objects.get().lease_owner
+        victim = first if Worker.objects.get(name=owner).pid == first.pid else second
+        victim.send(signal.SIGKILL)
+        killed_at = clock.read("default")
+        wait_until(lambda: JobRun.objects.filter(outcome="lost").exists())
+        wait_until(is_running(job))
+        current = Job.objects.get()
+
+    lost = JobRun.objects.get()
+    assert current.lease_owner not in ("", owner)
+    assert lost.worker == owner
+    assert (current.started_at - killed_at).total_seconds() < 2 + 2
+    assert (current.attempt, current.losses) == (2, 1)
+
+
+def test_a_job_that_kills_every_worker_is_quarantined_and_harms_no_other(start: Start) -> None:
+    poison = kill_worker.enqueue(99)
+    others = [echo.enqueue(number) for number in range(100)]
+
+    for _ in range(3):
+        with start() as worker:
+            worker.wait()
+    with start():
+        wait_until(lambda: Job.objects.get(pk=poison.pk).state == State.DEAD)
+        wait_until(lambda: Job.objects.succeeded().count() == len(others))
+
+    poison.refresh_from_db()
+    assert (poison.attempt, poison.losses) == (3, 3)
+    assert poison.error.startswith("Quarantined: 3 workers died while running it")
+    # Those in the other three slots may have been called; what was claimed ahead has lost nothing.
+    assert JobRun.objects.filter(job__in=others, outcome="lost").count() <= 3
+
+
+def test_a_handler_deaf_to_its_timeout_makes_the_process_exit_with_75(start: Start) -> None:
+    job = stay.using(timeout=0.2, max_attempts=1).enqueue(60)
+
+    with start(STOP_GRACE_SECONDS=0.2) as worker:
+        code = worker.wait()
+        output = worker.output()
+
+    job.refresh_from_db()
+    assert (code, job.state, JobRun.objects.get().outcome) == (75, State.DEAD, "timed_out")
+    assert "handler ignores its timeout" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--concurrency", "0"], "'0' is not a whole number from 1 to 1000."),
+        (["--queues", "a\x00b"], "is no queue name"),
+        (["--grace", "-1"], "'-1' is not a number of seconds"),
+        (["--database", "nowhere"], "--database='nowhere' is not in DATABASES"),
+    ],
+)
+def test_bad_arguments_say_what_to_do(arguments: list[str], message: str) -> None:
+    with pytest.raises(CommandError, match=message):
+        call_command("runworkers", *arguments)
+
+
