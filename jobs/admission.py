@@ -11,10 +11,10 @@ from typing import Any
 from django.conf import settings as django_settings
 from django.utils import timezone
 
-from . import options, payload, registry
+from . import payload, registry
 from .conf import settings
 from .exceptions import InvalidJob
-from .registry import Options
+from .options import Options, check_kind, check_max_attempts, check_priority, check_queue
 from .retry import Backoff, seconds
 from .specs import JobSpec
 
@@ -44,7 +44,7 @@ def admit(spec: JobSpec, *, vendor: str) -> Candidate:
     definition = _definition(spec.kind)
     kind = definition.kind if definition else spec.kind
     options = definition.options if definition else NO_OPTIONS
-    args, keywords = list(spec.args), dict(spec.payload) if spec.payload else {}
+    args, keywords = _list(spec.args, "args"), _dict(spec.payload, "payload")
     written = _written_arguments(args, keywords)
     if definition:
         definition.check_arguments(args, keywords)
@@ -58,9 +58,27 @@ def admit(spec: JobSpec, *, vendor: str) -> Candidate:
 
 
 def _definition(kind: Any) -> registry.JobDefinition[..., Any] | None:
-    if settings.allow_unknown_kinds and isinstance(kind, str) and 0 < len(kind) <= 200:
-        return registry.find(kind)
-    return registry.resolve(kind)
+    if not settings.allow_unknown_kinds or not isinstance(kind, str):
+        return registry.resolve(kind)
+    definition = registry.find(kind)
+    if definition is None:
+        check_kind(kind)
+    return definition
+
+
+def _list(value: Any, name: str) -> list[Any]:
+    # A string would become a list of its letters, and a dict one of its keys.
+    if not isinstance(value, list | tuple):
+        raise InvalidJob(f"{name} is a {type(value).__name__}: give a list or tuple.")
+    return list(value)
+
+
+def _dict(value: Any, name: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidJob(f"{name} is a {type(value).__name__}: give a dictionary.")
+    return dict(value)
 
 
 def _written_arguments(args: list[Any], keywords: dict[str, Any]) -> str:
@@ -101,13 +119,13 @@ def _own(spec: JobSpec, *, vendor: str) -> dict[str, Any]:
     """Return the columns that this spec itself decides."""
     own: dict[str, Any] = {}
     if spec.queue is not None:
-        options.check_queue(spec.queue)
+        check_queue(spec.queue)
         own["queue"] = spec.queue
     if spec.priority is not None:
-        options.check_priority(spec.priority)
+        check_priority(spec.priority)
         own["priority"] = spec.priority
     if spec.max_attempts is not None:
-        options.check_max_attempts(spec.max_attempts)
+        check_max_attempts(spec.max_attempts)
         own["max_attempts"] = spec.max_attempts
     if spec.timeout is not None:
         own["timeout"] = seconds(spec.timeout, "timeout", least=0.001)
@@ -139,8 +157,8 @@ def _identity(spec: JobSpec) -> dict[str, Any]:
             raise InvalidJob(f"unique_key={key!r} is no key: give a text of 1 to 250 characters.")
         payload.check(key, "unique_key", max_bytes=2_000)
         identity["unique_key"] = key
-    if spec.metadata:
-        identity["metadata"] = dict(spec.metadata)
+    if spec.metadata is not None:
+        identity["metadata"] = _dict(spec.metadata, "metadata")
         payload.check(identity["metadata"], "metadata", max_bytes=settings.payload_max_bytes)
     return identity
 
@@ -163,9 +181,10 @@ def moment_text(value: Any, name: str, *, vendor: str) -> str:
 
 def stored(value: str | datetime | None) -> datetime | None:
     """Return a stored time as Django shows it: aware under USE_TZ, else naive in the default zone."""
-    if value is None:
-        return None
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        # The driver has seen to it already.
+        return value
+    moment = datetime.fromisoformat(value)
     if timezone.is_naive(moment):
         moment = moment.replace(tzinfo=UTC)
     return moment if django_settings.USE_TZ else timezone.make_naive(moment, timezone.get_default_timezone())

@@ -15,6 +15,7 @@ from django.core.signals import setting_changed
 from .exceptions import InvalidSettings
 
 DAY = 86_400.0
+CENTURY = 36_525 * DAY
 RETENTION: dict[str, float | None] = {
     "succeeded": 7 * DAY,
     "cancelled": 7 * DAY,
@@ -40,6 +41,9 @@ class Settings:
     timeout_seconds: float = _limited(3600, 0.01, 366 * DAY, "How long one run may take unless the job says otherwise.")
     stop_grace_seconds: float = _limited(10, 0, DAY, "How long a handler told to stop may go on before it is given up.")
     grace_seconds: float = _limited(30, 0, DAY, "How long a worker that shuts down waits for running handlers.")
+    notify: bool = field(
+        default=True, metadata={"help": "Wake workers with NOTIFY (PostgreSQL); without it they poll only."}
+    )
     claim_ahead: int = _limited(400, 0, 10_000, "The most jobs one process claims before it has a free slot for them.")
     quarantine_losses: int = _limited(3, 1, 100, "A job that took this many workers with it goes to dead.")
     unknown_kind_grace_seconds: float = _limited(600, 0, 30 * DAY, "How long a kind nobody handles waits before dead.")
@@ -101,11 +105,17 @@ def _retention_problems(value: Any) -> Iterator[str]:
         yield f"JOBS['RETENTION'] is {value!r}: give a dictionary with any of {', '.join(RETENTION)}."
         return
     for name, kept in value.items():
-        kept_seconds = _as_seconds(kept)
         if name not in RETENTION:
             yield f"JOBS['RETENTION'][{name!r}] is not a known key: the keys are {', '.join(RETENTION)}."
-        elif kept is not None and (not isinstance(kept_seconds, int | float) or not kept_seconds >= 0):
-            yield f"JOBS['RETENTION'][{name!r}] is {kept!r}: give seconds, a timedelta, or None to keep for ever."
+        elif kept is not None and not _can_be_kept(_as_seconds(kept)):
+            yield (
+                f"JOBS['RETENTION'][{name!r}] is {kept!r}: "
+                "give seconds or a timedelta of up to a hundred years, or None to keep for ever."
+            )
+
+
+def _can_be_kept(seconds: Any) -> bool:
+    return isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds <= CENTURY
 
 
 def _as_seconds(value: Any) -> Any:

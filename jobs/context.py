@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -52,6 +53,7 @@ class JobContext:
         self._progress: dict[str, Any] | None = None
         self._log: deque[str] = deque()
         self._log_chars = 0
+        self._lock = threading.Lock()
 
     @property
     def fencing_token(self) -> int:
@@ -90,11 +92,14 @@ class JobContext:
     def log(self, message: object) -> None:
         """Keep a line with this run; only the last ``JOBS['LOG_MAX_CHARS']`` characters survive."""
         most = settings.log_max_chars
-        line = storable_text(str(message), most=max(most, 1))
-        self._log.append(line)
-        self._log_chars += len(line) + 1
-        while self._log and self._log_chars > most:
-            self._log_chars -= len(self._log.popleft()) + 1
+        if most == 0:
+            return
+        line = storable_text(str(message)[-most:], most=most)[-most:]
+        with self._lock:
+            self._log.append(line)
+            self._log_chars += len(line) + 1
+            while self._log_chars - 1 > most:
+                self._log_chars -= len(self._log.popleft()) + 1
 
     @property
     def stop_reason(self) -> RunStopped | None:
@@ -115,11 +120,16 @@ class JobContext:
 
     def snapshot(self) -> tuple[dict[str, Any] | None, str]:
         """Return the last progress and the log so far, for the heartbeat."""
-        return self._progress, "\n".join(list(self._log))
+        with self._lock:
+            return self._progress, "\n".join(self._log)
 
 
 def _storable_number(number: float) -> float | None:
-    return number if isinstance(number, int) or math.isfinite(number) else None
+    # A Decimal, a Fraction or a huge int would otherwise fail in the heartbeat, far from its cause.
+    if isinstance(number, int) and abs(number) < 2**63:
+        return int(number)
+    as_float = float(number)
+    return as_float if math.isfinite(as_float) else None
 
 
 def current() -> JobContext:

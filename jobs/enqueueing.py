@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db import connections, transaction
+from django.db.models import TextField, Value
 
-from . import clock, sql, states
+from . import clock, sql, states, wakeups
 from .admission import Candidate, admit, stored
 from .exceptions import DuplicateJob
 from .specs import Enqueued, JobSpec
 from .states import LIVE, State
+from .wakeups import Wakeup
 
 if TYPE_CHECKING:
     from .models import Job
     from .models.queryset import JobQuerySet
 
-# A second try sees a holder that finished in between; more means that this
-# transaction's snapshot hides the holder.
+# A second try is for a holder that finished in between. (Under REPEATABLE READ
+# the INSERT itself fails for a holder that its snapshot does not show.)
 TRIES = 5
 
 
@@ -63,9 +66,19 @@ def _insert_chunk(
 
 
 def _insert(candidates: Iterable[Candidate], *, using: str) -> list[tuple[Any, ...]]:
-    rows = f"[{','.join([candidate.text for candidate in candidates])}]"
+    listed = list(candidates)
+    rows = f"[{','.join([candidate.text for candidate in listed])}]"
     connection = connections[using]
-    return sql.fetch(connection, sql.ENQUEUE[connection.vendor], {"rows": rows})
+    inserted = sql.fetch(connection, sql.ENQUEUE[connection.vendor], {"rows": rows})
+    if inserted:
+        wakeups.announce(_wakeups(listed), using=using)
+    return inserted
+
+
+def _wakeups(candidates: list[Candidate]) -> set[Wakeup]:
+    later = any("delay" in candidate.values or "run_at" in candidate.values for candidate in candidates)
+    ready = {Wakeup(wakeups.READY, candidate.values["queue"]) for candidate in candidates}
+    return ready | {Wakeup(wakeups.SOON)} if later else ready
 
 
 def _insert_or_meet(model: type[Job], spec: JobSpec, candidate: Candidate, *, using: str) -> Job:
@@ -76,17 +89,17 @@ def _insert_or_meet(model: type[Job], spec: JobSpec, candidate: Candidate, *, us
         holder = _meet_holder(model, spec, candidate, using=using)
         if holder is not None:
             return holder
-    raise DuplicateJob(
-        f"unique_key={spec.unique_key!r} is taken by a job that this transaction cannot see: "
-        "enqueue it outside the REPEATABLE READ transaction."
-    )
+    raise DuplicateJob(f"unique_key={spec.unique_key!r} changed hands {TRIES} times meanwhile: try again.")
 
 
 def _meet_holder(model: type[Job], spec: JobSpec, candidate: Candidate, *, using: str) -> Job | None:
     """Return the live job that holds the key, changed if so asked; None if it has finished meanwhile."""
     holders = model.objects.using(using).filter(unique_key=spec.unique_key, state__in=LIVE)
     if spec.on_conflict == "replace":
-        _replace(holders, candidate)
+        # Seen whole or not at all: a worker must not claim the row with its new payload before its new time.
+        with transaction.atomic(using=using, savepoint=False):
+            _replace(holders, candidate)
+        wakeups.announce(_wakeups([candidate]), using=using)
     holder = holders.first()
     if holder is not None and spec.on_conflict == "raise":
         raise DuplicateJob(
@@ -98,7 +111,9 @@ def _meet_holder(model: type[Job], spec: JobSpec, candidate: Candidate, *, using
 def _replace(holders: JobQuerySet, candidate: Candidate) -> None:
     """Give a job that has not started the new payload, time and priority; a running one keeps its own."""
     new = candidate.values
-    run_at: Any = stored(new["run_at"]) if "run_at" in new else clock.in_seconds(new.get("delay", 0))
+    run_at: Any = clock.in_seconds(new.get("delay", 0))
+    if "run_at" in new:
+        run_at = Value(new["run_at"], output_field=TextField())
     waiting = holders.filter(state__in=(State.SCHEDULED, State.PENDING))
     waiting.update(args=new["args"], payload=new["payload"], priority=new["priority"], run_at=run_at)
     waiting.filter(run_at__lte=clock.now()).move(states.PROMOTE)
@@ -107,7 +122,9 @@ def _replace(holders: JobQuerySet, candidate: Candidate) -> None:
 
 def _instance(model: type[Job], candidate: Candidate, inserted: tuple[Any, ...], *, using: str) -> Job:
     job_id, _, state, run_at, enqueued_at = inserted
-    values = {name: value for name, value in candidate.values.items() if name != "delay"}
+    # From the text, so that tuples are lists already, as they will be in the database.
+    values = json.loads(candidate.text)
+    values.pop("delay", None)
     values |= {"run_at": stored(run_at), "enqueued_at": stored(enqueued_at), "state": State(state)}
     values["expires_at"] = stored(values.get("expires_at"))
     job = model(id=job_id, **values)

@@ -19,6 +19,7 @@ from .conf import settings
 from .models import Job, JobEvent, JobRun, Queue, Worker
 from .outcomes import EXPIRED
 from .states import State
+from .wakeups import READY, Wakeup, announce
 
 CHUNK = 1_000
 
@@ -47,7 +48,10 @@ def promote(*, limit: int = CHUNK, using: str) -> int:
     with transaction.atomic(using=using):
         due = Job.objects.using(using).due().order_by("run_at", "pk").locked()
         ids = list(due.values_list("pk", flat=True)[:limit])
-        return Job.objects.using(using).filter(pk__in=ids).move(states.PROMOTE) if ids else 0
+        if not ids:
+            return 0
+        announce([Wakeup(READY)], using=using)
+        return Job.objects.using(using).filter(pk__in=ids).move(states.PROMOTE)
 
 
 def expire(*, limit: int = CHUNK, using: str) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any
 
@@ -40,18 +39,42 @@ def check(value: JSON, name: str, *, max_bytes: int) -> str:
     Tuples become lists and whole-number keys become strings, as in any JSON;
     everything else either comes back equal or is refused.
     """
-    _walk(value, name, MAX_DEPTH)
+    if not _is_plain((value,), MAX_DEPTH):
+        _walk(value, name, MAX_DEPTH)
     try:
         text = dumps(value)
+        size = len(text.encode())
     except ValueError as error:
+        _walk(value, name, MAX_DEPTH)
         raise InvalidJob(f"{name} cannot be written as JSON: {error}.") from error
-    size = len(text.encode())
+    if "\\u0000" in text:
+        _walk(value, name, MAX_DEPTH)
     if size > max_bytes:
         raise InvalidJob(
             f"{name} is {size:,} bytes of JSON; the limit is {max_bytes:,} (JOBS['PAYLOAD_MAX_BYTES']). "
             "Store the data elsewhere and pass its id."
         )
     return text
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def _is_plain(values: Iterable[JSON], depth: int) -> bool:
+    """
+    Say whether these are of JSON's own types, exactly, as nearly all are: then the text shows what else is wrong.
+
+    ``_walk`` decides on all others, and names the path, but takes many times as long.
+    """
+    for value in values:
+        kind = type(value)
+        if kind in _SCALARS:
+            continue
+        if depth <= 0 or not (kind is list or (kind is dict and all(type(key) is str for key in value))):
+            return False
+        if not _is_plain(value if kind is list else value.values(), depth - 1):
+            return False
+    return True
 
 
 def _walk(value: JSON, path: str, depth: int) -> None:
@@ -75,8 +98,8 @@ def _walk(value: JSON, path: str, depth: int) -> None:
 
 def _items(value: Any, path: str) -> Iterator[tuple[str, JSON]]:
     if isinstance(value, dict):
-        _check_keys(value, path)
-        return ((f"{path}[{_checked_key(key, path)!r}]", item) for key, item in value.items())
+        _check_keys(list(value), path)
+        return ((f"{path}[{key!r}]", item) for key, item in value.items())
     return ((f"{path}[{index}]", item) for index, item in enumerate(value))
 
 
@@ -90,19 +113,17 @@ def _check_depth(path: str, depth: int) -> None:
         raise InvalidJob(f"{path[:80]}… is nested deeper than {MAX_DEPTH} levels: store it elsewhere and pass its id.")
 
 
-def _check_keys(value: dict[Any, JSON], path: str) -> None:
-    names = Counter(str(key) for key in value)
-    if len(names) < len(value):
-        twin = names.most_common(1)[0][0]
-        raise InvalidJob(f"{path} has two keys that are {twin!r} in JSON: rename one.")
-
-
-def _checked_key(key: Any, path: str) -> Any:
-    if isinstance(key, bool | Enum) or not isinstance(key, str | int):
-        raise InvalidJob(f"{path} has the key {key!r}: use strings (whole numbers become strings).")
-    if isinstance(key, str):
-        _check_text(key, f"{path} key {key!r}")
-    return key
+def _check_keys(keys: list[Any], path: str) -> None:
+    for key in keys:
+        if isinstance(key, bool | Enum) or not isinstance(key, str | int):
+            raise InvalidJob(f"{path} has the key {key!r}: use strings (whole numbers become strings).")
+        if isinstance(key, str):
+            _check_text(key, f"{path} key {key!r}")
+    seen: set[str] = set()
+    for name in map(str, keys):
+        if name in seen:
+            raise InvalidJob(f"{path} has two keys that are {name!r} in JSON: rename one.")
+        seen.add(name)
 
 
 def _check_text(text: str, path: str) -> None:

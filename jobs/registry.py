@@ -182,7 +182,9 @@ def _defined(function: Callable[..., Any], kind: str | None, raw: dict[str, Any]
 
 def _check_function(function: Any) -> None:
     if not inspect.isroutine(function):
-        raise InvalidHandler(f"{function!r} is not a function: decorate a function, or a method that needs no instance.")
+        raise InvalidHandler(
+            f"{function!r} is not a function: decorate a function, or a method that needs no instance."
+        )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise InvalidHandler(f"{_path(function)} is a generator, so that calling it would run nothing: use no yield.")
 

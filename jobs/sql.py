@@ -188,6 +188,8 @@ SELECT queue, (SELECT priority FROM jobs_job
   FROM name WHERE queue IS NOT NULL
 """
 
+NOTIFY = "SELECT PG_NOTIFY(%(channel)s, %(payload)s)"
+
 # Autovacuum by row count instead of a fifth of the table: at ten million rows
 # the default would leave two million dead entries in front of the claim.
 TUNE_POSTGRESQL = """

@@ -21,6 +21,7 @@ from .states import LIVE, State
 
 # What no index serves is looked for among this many of the newest jobs.
 WINDOW = 100_000
+MOST_FOUND = 1_000
 NEWEST_RUNS = 20
 NEWEST_EVENTS = 50
 MESSAGE_CHARS = 2_000
@@ -111,8 +112,11 @@ def in_shown_state(jobs: JobQuerySet, shown: ShownState) -> JobQuerySet:
     """Filter by what ``shown_state`` returns, in terms that the partial indexes are known by."""
     if shown.stored.is_final:
         return jobs.filter(state=shown.stored, finished_at__isnull=False)
-    if shown.stored is not State.SCHEDULED:
-        return jobs.filter(state=shown.stored)
+    if shown is ShownState.PENDING:
+        # All of them, said so that both the index of those with losses and that of those without may serve.
+        return jobs.pending().filter(Q(losses=0) | Q(losses__gt=0))
+    if shown is ShownState.RUNNING:
+        return jobs.running()
     tried = Q(attempt__gt=0)
     return jobs.scheduled().filter(tried if shown is ShownState.BACKING_OFF else ~tried)
 
@@ -125,11 +129,16 @@ def newest(jobs: JobQuerySet) -> JobQuerySet:
 
 def found(jobs: JobQuerySet, term: str) -> JobQuerySet:
     """Filter to the job with this id, and those that hold or, among the newest, held this unique key."""
-    wanted = Q(unique_key=term, state__in=LIVE) | Q(
-        pk__in=newest(jobs.model.objects.using(jobs.db)).filter(unique_key=term)
-    )
+    everywhere = Job.objects.using(jobs.db)
     job_id = as_id(term)
-    return jobs.filter(wanted if job_id is None else wanted | Q(pk=job_id))
+    keyed = everywhere.filter(unique_key=term)
+    # Asked for one by one, since no plan for the three together uses all their indexes.
+    sources = (
+        everywhere.filter(pk__in=[] if job_id is None else [job_id]),
+        keyed.filter(state__in=LIVE),
+        newest(keyed)[:MOST_FOUND],
+    )
+    return jobs.filter(pk__in={pk for source in sources for pk in source.values_list("pk", flat=True)})
 
 
 def as_id(text: str) -> int | None:

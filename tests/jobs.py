@@ -1,5 +1,6 @@
 """Handlers that the tests run, in this process and in worker processes."""
 
+import importlib
 import os
 import signal
 import time
@@ -45,3 +46,7 @@ def kill_worker(ctx: JobContext, attempts: int) -> int:
     if ctx.attempt <= attempts:
         os.kill(os.getpid(), signal.SIGKILL)
     return os.getpid()
+
+
+if module := os.environ.get("JOBS_TEST_IMPORT"):
+    importlib.import_module(module)

@@ -155,7 +155,9 @@ def test_a_lease_lost_before_the_start_costs_nothing() -> None:
 @pytest.mark.parametrize(
     ("worker_is_alive", "fate"), [(False, "has not been heard of since"), (True, "was silent, later alive")]
 )
-def test_a_lease_lost_after_the_start_costs_an_attempt_and_names_the_worker(*, worker_is_alive: bool, fate: str) -> None:
+def test_a_lease_lost_after_the_start_costs_an_attempt_and_names_the_worker(
+    *, worker_is_alive: bool, fate: str
+) -> None:
     verdict = decided(lost(deaths=2, worker_is_alive=worker_is_alive))
 
     assert (verdict.move, verdict.run, verdict.refund, verdict.losses) == (states.RESCUE, "lost", False, 2)

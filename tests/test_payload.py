@@ -54,7 +54,9 @@ scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False,
 plain = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=20)
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.dates() | st.uuids(),
-    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text() | st.integers() | st.floats(), inner),
+    lambda inner: (
+        st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text() | st.integers() | st.floats(), inner)
+    ),
     max_leaves=20,
 )
 
@@ -119,21 +121,31 @@ def test_values_come_back_from_the_database_as_they_went_in(value: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        pytest.param(math.nan, r"payload\['x'\] is nan, which JSON has no number for: pass None or a string\.", id="nan"),
-        pytest.param([1, [math.inf]], r"payload\['x'\]\[1\]\[0\] is inf", id="infinity"),
-        pytest.param("a\x00b", r"payload\['x'\] contains a NUL character, which PostgreSQL cannot store: remove it\.", id="nul"),
         pytest.param(
-            "\ud800", r"payload\['x'\] contains a lone surrogate \('\\ud800'\), which UTF-8 cannot encode", id="surrogate"
+            math.nan, r"payload\['x'\] is nan, which JSON has no number for: pass None or a string\.", id="nan"
+        ),
+        pytest.param([1, [math.inf]], r"payload\['x'\]\[1\]\[0\] is inf", id="infinity"),
+        pytest.param(
+            "a\x00b", r"payload\['x'\] contains a NUL character, which PostgreSQL cannot store: remove it\.", id="nul"
+        ),
+        pytest.param(
+            "\ud800",
+            r"payload\['x'\] contains a lone surrogate \('\\ud800'\), which UTF-8 cannot encode",
+            id="surrogate",
         ),
         pytest.param(os.fsdecode(b"\xff"), r"payload\['x'\] contains a lone surrogate \('\\udcff'\)", id="file name"),
         pytest.param({"a\x00": 1}, r"payload\['x'\] key 'a\\x00' contains a NUL", id="nul in a key"),
         pytest.param({"\ud800": 1}, r"payload\['x'\] key '\\ud800' contains a lone surrogate", id="surrogate in a key"),
-        pytest.param({1.5: 1}, r"payload\['x'\] has the key 1\.5: use strings \(whole numbers become", id="float as key"),
+        pytest.param(
+            {1.5: 1}, r"payload\['x'\] has the key 1\.5: use strings \(whole numbers become", id="float as key"
+        ),
         pytest.param({True: 1}, r"payload\['x'\] has the key True", id="boolean as key"),
         pytest.param({None: 1}, r"payload\['x'\] has the key None", id="None as key"),
         pytest.param({(1, 2): 1}, r"payload\['x'\] has the key \(1, 2\)", id="tuple as key"),
         pytest.param({Level.LOW: 1}, r"payload\['x'\] has the key <Level.LOW: 1>", id="enum as key"),
-        pytest.param({1: "a", "1": "b"}, r"payload\['x'\] has two keys that are '1' in JSON", id="keys that would merge"),
+        pytest.param(
+            {1: "a", "1": "b"}, r"payload\['x'\] has two keys that are '1' in JSON", id="keys that would merge"
+        ),
         pytest.param(Colour.RED, r"payload\['x'\] is <Colour.RED: 'red'>: pass its \.value\.", id="enum"),
         pytest.param(Level.LOW, r"payload\['x'\] is <Level.LOW: 1>: pass its \.value\.", id="int enum"),
         pytest.param(Job.State.DEAD, r"payload\['x'\] is State.DEAD: pass its \.value\.", id="text choices"),

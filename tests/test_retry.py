@@ -111,7 +111,9 @@ def test_a_backoff_out_of_range_is_refused(values: dict[str, Any], message: str)
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(0, 0.0), (1.5, 1.5), (timedelta(milliseconds=1), 0.001), (YEAR, MAX_DELAY_SECONDS)], ids=str
+    ("value", "expected"),
+    [(0, 0.0), (1.5, 1.5), (timedelta(milliseconds=1), 0.001), (YEAR, MAX_DELAY_SECONDS)],
+    ids=str,
 )
 def test_a_duration_is_a_number_or_a_timedelta(value: Any, expected: float) -> None:
     assert seconds(value, "delay") == expected

@@ -163,7 +163,7 @@ def test_a_handler_deaf_to_its_timeout_makes_the_process_exit_with_75(start: Sta
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--concurrency", "0"], "'0' is not a whole number from 1 to 1000."),
+        (["--concurrency", "0"], "'0' is not a whole number from 1 to 1000000."),
         (["--queues", "a\x00b"], "is no queue name"),
         (["--grace", "-1"], "'-1' is not a number of seconds"),
         (["--database", "nowhere"], "--database='nowhere' is not in DATABASES"),
@@ -172,5 +172,3 @@ def test_a_handler_deaf_to_its_timeout_makes_the_process_exit_with_75(start: Sta
 def test_bad_arguments_say_what_to_do(arguments: list[str], message: str) -> None:
     with pytest.raises(CommandError, match=message):
         call_command("runworkers", *arguments)
-
-

@@ -10,7 +10,8 @@ from typing import Any
 
 from django.db import connections
 
-from jobs.runtime.worker import Plan, Worker
+from jobs.runtime.plan import Plan
+from jobs.runtime.worker import Worker
 from tests.leasing import in_threads
 
 

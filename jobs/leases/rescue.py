@@ -12,6 +12,7 @@ from .. import clock
 from ..conf import settings
 from ..models import Job, JobEvent, JobRun, Worker
 from ..outcomes import Lost, RunOutcome, Verdict, decide
+from ..wakeups import READY, Wakeup, announce
 from .settlement import Answer, Lease, Settlement, settle
 
 
@@ -43,6 +44,7 @@ def rescue(*, limit: int = 500, using: str) -> list[Rescued]:
         answers = settle([Settlement(lease=one.lease, verdict=one.verdict) for one in rescued], using=using)
         taken = [one for one in rescued if answers[one.lease] is Answer.DONE]
         _record_quarantines(taken, using=using)
+        announce([Wakeup(READY)], using=using)
     return taken
 
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class JobEvent(models.Model):
-    """A decision about a job or a queue, with who and why; append-only. Ordinary transitions write none."""
+    """A decision about a job, a queue or a worker, with who and why; append-only. Ordinary transitions write none."""
 
     class Kind(models.TextChoices):
         RETRIED = "retried", _("Retried")
@@ -17,6 +17,7 @@ class JobEvent(models.Model):
         QUARANTINED = "quarantined", _("Quarantined")
         PAUSED = "paused", _("Paused")
         RESUMED = "resumed", _("Resumed")
+        DRAINED = "drained", _("Asked to drain")
 
     at = models.DateTimeField(_("at"))
     kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
@@ -30,6 +31,7 @@ class JobEvent(models.Model):
         related_name="events",
     )
     queue = models.CharField(_("queue"), max_length=100, blank=True, default="")
+    worker = models.CharField(_("worker"), max_length=200, blank=True, default="")
     # Text, not a foreign key: it works without auth, behind a router, with any
     # user model, and stays readable when the user is gone.
     actor_id = models.CharField(_("actor id"), max_length=100, blank=True, default="")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
+import sys
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from .. import clock, leases, registry
@@ -15,6 +15,7 @@ from ..outcomes import Released, Unclaimable
 from .executor import Executors
 from .holdings import Held, Holdings
 from .pace import Pace
+from .plan import Plan
 from .settler import Settler
 from .suspects import SuspectWatch
 from .ticker import Ticker
@@ -34,7 +35,7 @@ class Claimer(Ticker):
         pace: Pace,
         *,
         worker: str,
-        queues: Sequence[str],
+        plan: Plan,
         **ticker: Any,
     ) -> None:
         super().__init__(**ticker)
@@ -43,7 +44,8 @@ class Claimer(Ticker):
         self._settler = settler
         self._pace = pace
         self._worker = worker
-        self._queues = queues
+        self._queues = plan.queues
+        self._max_jobs = plan.max_jobs
         self._paused: set[str] = set()
         self._paused_read = -1e9
         self._met: set[str] = set()
@@ -109,7 +111,9 @@ class Claimer(Ticker):
         most = self._pace.ahead
         # Whole batches: topping up by a few at each turn would cost a transaction for each.
         ahead = most - waiting if waiting <= most // 2 else 0
-        return max(0, free), max(0, ahead if free <= 0 else ahead - free)
+        left = sys.maxsize if self._max_jobs is None else self._max_jobs - self._holdings.begun - waiting
+        slots = max(0, min(free, left))
+        return slots, max(0, min(ahead if free <= 0 else ahead - free, left - slots))
 
     def _hand_out(self, claimed: list[Claimed], sent: float) -> None:
         held = self._holdings.add(claimed, deadline=sent + settings.lease_seconds)

@@ -29,14 +29,28 @@ class Heartbeat(Ticker):
 
     name = "heartbeat"
 
-    def __init__(self, holdings: Holdings, *, worker: str, on_wedged: Callable[[Held], None], **ticker: Any) -> None:
+    def __init__(
+        self,
+        holdings: Holdings,
+        *,
+        worker: str,
+        on_wedged: Callable[[Held], None],
+        on_drain: Callable[[], None],
+        **ticker: Any,
+    ) -> None:
         super().__init__(**ticker)
         self._holdings = holdings
         self._worker = worker
         self._on_wedged = on_wedged
+        self._on_drain = on_drain
         self._next_beat = time.monotonic() + settings.heartbeat_seconds
         self._last_look = time.monotonic()
         self._busy: set[leases.Lease] = set()
+
+    def beat_now(self) -> None:
+        """Renew everything now, to see a cancel that has just been requested."""
+        self._next_beat = time.monotonic()
+        self.wake()
 
     def run_once(self) -> float:
         """Look at every lease; renew all of them if a heartbeat is due, else those with news."""
@@ -120,3 +134,5 @@ class Heartbeat(Ticker):
     def _write_worker(self) -> None:
         row = Worker.objects.using(self.using).filter(name=self._worker)
         row.update(heartbeat_at=clock.now(), running=self._holdings.running, refused=self._holdings.refused)
+        if row.filter(drain_requested_at__isnull=False).exists():
+            self._on_drain()

@@ -42,13 +42,19 @@ class Held:
 
 
 class Holdings:
-    """The leases of one process, from the claim to the answer that they are settled or lost."""
+    """
+    The leases of one process, from the claim to the answer that they are settled or lost.
+
+    ``begun`` counts the handlers called since the start, ``refused`` the
+    outcomes that came after their lease was lost.
+    """
 
     def __init__(self) -> None:
         self._held: dict[Lease, Held] = {}
         self._running = 0
         self._lock = threading.Lock()
         self.refused = 0
+        self.begun = 0
 
     def __len__(self) -> int:
         return len(self._held)
@@ -71,6 +77,7 @@ class Holdings:
             held.context = context
             held.started = time.monotonic()
             self._running += 1
+            self.begun += 1
 
     def finish(self, held: Held) -> None:
         """Note that the handler has returned; the lease stays until it is settled."""

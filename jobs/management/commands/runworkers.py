@@ -1,57 +1,114 @@
-"""Run a worker process."""
+"""Run worker processes."""
 
 from __future__ import annotations
 
 import argparse
+import socket
+import sys
+import threading
 from typing import Any
 
+from django.conf import settings as django_settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connections
 
 from ...conf import settings
 from ...exceptions import InvalidJob
 from ...registry import check_queue
-from ...runtime.worker import Plan, Worker, leave
+from ...runtime.plan import Plan
+from ...runtime.supervisor import READY, Supervisor, link_to_supervisor, set_title
+from ...runtime.worker import Worker, leave
 
 
 class Command(BaseCommand):
     help = "Run jobs: claims due jobs from the database and calls their handlers until it is stopped."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--concurrency", type=_positive, default=4, help="Jobs to run at the same time (default 4).")
-        parser.add_argument(
-            "--queues", type=_queues, default=[], help="Only these, comma-separated, in strict order (default: all)."
+        add = parser.add_argument
+        add("--concurrency", type=_positive, default=4, help="Jobs to run at the same time in a process (default 4).")
+        add(
+            "--processes",
+            type=_positive,
+            default=1,
+            help="Worker processes; more than one get a supervisor (default 1).",
         )
-        parser.add_argument("--database", default=DEFAULT_DB_ALIAS, help="The alias of the database that holds the jobs.")
-        parser.add_argument("--burst", action="store_true", help="Exit when nothing is due any more.")
-        parser.add_argument(
+        add("--queues", type=_queues, default=[], help="Only these, comma-separated, in strict order (default: all).")
+        add("--database", default=DEFAULT_DB_ALIAS, help="The alias of the database that holds the jobs.")
+        add("--burst", action="store_true", help="Exit when nothing is due any more.")
+        add(
             "--grace",
             type=_seconds,
+            help=f"Seconds for running jobs after a stop (default {settings.grace_seconds:g}).",
+        )
+        add("--max-jobs", type=_positive, help="Replace a process after this many jobs.")
+        add("--max-age", type=_seconds, help="Replace a process after this many seconds.")
+        add("--max-rss", type=_positive, help="Replace a process that has grown to this many MiB.")
+        add(
+            "--reload",
+            action=argparse.BooleanOptionalAction,
             default=None,
-            help=f"Seconds that running jobs get after SIGTERM or SIGINT (default {settings.grace_seconds:g}).",
+            help="Restart when code changes (default: in DEBUG, except in a burst).",
         )
 
     def handle(self, **options: Any) -> None:
         if options["database"] not in connections:
-            raise CommandError(f"--database={options['database']!r} is not in DATABASES: it has {', '.join(connections)}.")
-        plan = Plan(
+            raise CommandError(
+                f"--database={options['database']!r} is not in DATABASES: it has {', '.join(connections)}."
+            )
+        plan = self._plan(options)
+        link = link_to_supervisor()
+        if link is None and (options["processes"] > 1 or plan.reload):
+            set_title(f"supervisor of {options['processes']}")
+            grace = settings.grace_seconds if plan.grace is None else plan.grace
+            sys.exit(Supervisor(processes=options["processes"], burst=plan.burst, grace=grace).run())
+        self._work(plan, link, verbosity=options["verbosity"])
+
+    def _plan(self, options: dict[str, Any]) -> Plan:
+        wants_reload = options["reload"]
+        if wants_reload is None:
+            wants_reload = django_settings.DEBUG and not options["burst"] and hasattr(socket, "socketpair")
+        return Plan(
             concurrency=options["concurrency"],
             queues=tuple(options["queues"]),
             using=options["database"],
             burst=options["burst"],
             grace=options["grace"],
+            reload=wants_reload,
+            max_jobs=options["max_jobs"],
+            max_age=options["max_age"],
+            max_rss=options["max_rss"],
         )
-        worker = Worker(plan)
+
+    def _work(self, plan: Plan, link: socket.socket | None, *, verbosity: int) -> None:
+        queues = ", ".join(plan.queues) or "all queues"
+        worker = Worker(plan, on_ready=lambda: link.send(READY) if link else None)
         worker.handle_signals()
-        if options["verbosity"]:
-            queues = ", ".join(plan.queues) or "all queues"
-            self.stdout.write(f"Worker {worker.name} runs {plan.concurrency} at a time from {queues}. Stop it with Ctrl-C.")
-        leave(worker, worker.run())
+        set_title(f"worker {worker.name} of {queues}")
+        if link is not None:
+            threading.Thread(target=_stop_without_supervisor, args=(link, worker), daemon=True).start()
+        if verbosity:
+            self.stdout.write(
+                f"Worker {worker.name} runs {plan.concurrency} at a time from {queues}. Stop it with Ctrl-C."
+            )
+        try:
+            code = worker.run()
+        except ProgrammingError as error:
+            raise CommandError(
+                f"The tables of jobs are not as this version needs them: run migrate. ({error})"
+            ) from error
+        leave(worker, code)
+
+
+def _stop_without_supervisor(link: socket.socket, worker: Worker) -> None:
+    """Wait for the link's end, which is the supervisor's death, and stop: nobody else would."""
+    while link.recv(1):
+        continue
+    worker.stop("the supervisor is gone")
 
 
 def _positive(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000.")
+    if not text.isdecimal() or not 1 <= int(text) <= 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 to 1000000.")
     return int(text)
 
 
@@ -70,6 +127,6 @@ def _seconds(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = -1.0
-    if not 0 <= seconds <= 86_400:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 86400.")
+    if not 0 <= seconds <= 366 * 86_400:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to a year.")
     return seconds

@@ -1,42 +1,24 @@
-"""
-What people do to jobs and queues, from wherever they do it.
-
-Each is one conditional change per batch and an event that says who and why.
-Rows that have moved on, or that somebody else has locked, are left alone and
-counted, never waited for.
-"""
+"""Retrying, cancelling and triggering jobs, one or a hundred thousand."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, router, transaction
+from django.db import IntegrityError, transaction
 
-from . import clock, registry, states
-from .exceptions import InvalidJob
-from .models import Job, JobEvent, Queue
-from .models.queryset import JobQuerySet
-from .states import LIVE, Move, State
+from .. import clock, states
+from ..models import Job, JobEvent
+from ..models.queryset import JobQuerySet
+from ..states import LIVE, Move, State
+from ..wakeups import CANCEL, READY, Wakeup, announce
+from .decision import Actor, Decision
 
 CHUNK = 1_000
 TURNS = 5
 TURN_SECONDS = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Actor:
-    """Who did it: an id and a name, both text, both kept when the user is gone."""
-
-    id: str = ""
-    label: str = ""
-
-    @classmethod
-    def of(cls, user: Any) -> Actor:
-        return cls(str(user.pk), user.get_username())
 
 
 @dataclass(slots=True)
@@ -60,7 +42,7 @@ def retry(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") ->
     Of several jobs with one unique key the newest is taken; one whose key a
     live job holds is left. A second call finds nothing to move.
     """
-    return _in_chunks(jobs, _retry_chunk, states.RETRY.sources, _Decision(actor or Actor(), reason))
+    return _in_chunks(jobs, _retry_chunk, states.RETRY.sources, Decision(actor or Actor(), reason))
 
 
 def cancel(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") -> Report:
@@ -70,70 +52,18 @@ def cancel(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") -
     A running job ends as cancelled when its handler obeys, or fails or is
     lost; one that succeeds first, succeeded.
     """
-    return _in_chunks(jobs, _cancel_chunk, LIVE, _Decision(actor or Actor(), reason))
+    return _in_chunks(jobs, _cancel_chunk, LIVE, Decision(actor or Actor(), reason))
 
 
 def trigger(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") -> Report:
     """Make scheduled jobs, backing-off ones included, pending now; attempts stay as they are."""
-    return _in_chunks(jobs, _trigger_chunk, states.TRIGGER.sources, _Decision(actor or Actor(), reason))
+    return _in_chunks(jobs, _trigger_chunk, states.TRIGGER.sources, Decision(actor or Actor(), reason))
 
 
-def pause(
-    queue: str, *, actor: Actor | None = None, reason: str = "", resume_at: datetime | None = None, using: str = ""
-) -> Queue:
-    """
-    Stop workers from claiming jobs of ``queue``, within a second or so; running jobs go on.
-
-    Pausing a paused queue replaces reason and ``resume_at``, at which it
-    resumes by itself. Works for a queue nobody has used yet.
-    """
-    registry.check_queue(queue)
-    if resume_at is not None and resume_at.tzinfo is None:
-        raise InvalidJob(f"resume_at={resume_at!r} has no time zone: use django.utils.timezone.make_aware().")
-    alias = using or router.db_for_write(Queue)
-    with transaction.atomic(using=alias):
-        row, _ = Queue.objects.using(alias).get_or_create(name=queue)
-        Queue.objects.using(alias).filter(pk=row.pk).update(
-            paused_at=clock.now(),
-            paused_by=(actor or Actor()).label,
-            pause_reason=reason[:500],
-            resume_at=resume_at,
-        )
-        _Decision(actor or Actor(), reason).event(JobEvent.Kind.PAUSED, queue=queue).save(using=alias)
-    row.refresh_from_db(using=alias)
-    return row
+Chunk = Callable[[Collection[int], Report, Decision, str], Collection[int]]
 
 
-def resume(queue: str, *, actor: Actor | None = None, reason: str = "", using: str = "") -> bool:
-    """Let workers claim from ``queue`` again; say whether it was paused."""
-    alias = using or router.db_for_write(Queue)
-    with transaction.atomic(using=alias):
-        paused = Queue.objects.using(alias).filter(name=queue, paused_at__isnull=False)
-        if not paused.update(paused_at=None, paused_by="", pause_reason="", resume_at=None):
-            return False
-        _Decision(actor or Actor(), reason).event(JobEvent.Kind.RESUMED, queue=queue).save(using=alias)
-    return True
-
-
-@dataclass(frozen=True, slots=True)
-class _Decision:
-    actor: Actor
-    reason: str
-
-    def event(self, kind: str, **subject: Any) -> JobEvent:
-        who = self.actor
-        return JobEvent(
-            at=clock.now(), kind=kind, actor_id=who.id, actor_label=who.label[:200], reason=self.reason[:500], **subject
-        )
-
-    def record(self, kind: str, job_ids: Iterable[int], *, using: str) -> None:
-        JobEvent.objects.using(using).bulk_create(self.event(kind, job_id=job_id) for job_id in job_ids)
-
-
-Chunk = Callable[[Collection[int], Report, _Decision, str], Collection[int]]
-
-
-def _in_chunks(jobs: JobQuerySet, work: Chunk, sources: tuple[State, ...], decision: _Decision) -> Report:
+def _in_chunks(jobs: JobQuerySet, work: Chunk, sources: tuple[State, ...], decision: Decision) -> Report:
     report, using = Report(), jobs.write_alias
     for ids in _id_chunks(jobs.using(using)):
         left: Collection[int] = ids
@@ -185,19 +115,22 @@ def _move(ids: Collection[int], move: Move, *, using: str, **changes: Any) -> li
     return locked
 
 
-def _trigger_chunk(ids: Collection[int], report: Report, decision: _Decision, using: str) -> Collection[int]:
+def _trigger_chunk(ids: Collection[int], report: Report, decision: Decision, using: str) -> Collection[int]:
     moved = _move(ids, states.TRIGGER, using=using, run_at=clock.now())
     decision.record(JobEvent.Kind.TRIGGERED, moved, using=using)
+    announce([Wakeup(READY)] if moved else [], using=using)
     report.moved += len(moved)
     return moved
 
 
-def _cancel_chunk(ids: Collection[int], report: Report, decision: _Decision, using: str) -> Collection[int]:
+def _cancel_chunk(ids: Collection[int], report: Report, decision: Decision, using: str) -> Collection[int]:
     why = decision.reason[:500] or "Cancelled."
     cancelled = _move(ids, states.CANCEL, using=using, finished_at=clock.now(), error=why)
     running = Job.objects.using(using).filter(pk__in=ids, state=State.RUNNING, cancel_requested_at__isnull=True)
-    asked = list(running.lock().values_list("pk", flat=True))
+    owners = dict(running.lock().values_list("pk", "lease_owner"))
+    asked = list(owners)
     Job.objects.using(using).filter(pk__in=asked).update(cancel_requested_at=clock.now())
+    announce({Wakeup(CANCEL, owner) for owner in owners.values()}, using=using)
     decision.record(JobEvent.Kind.CANCELLED, cancelled, using=using)
     decision.record(JobEvent.Kind.CANCEL_REQUESTED, asked, using=using)
     report.moved += len(cancelled)
@@ -205,7 +138,7 @@ def _cancel_chunk(ids: Collection[int], report: Report, decision: _Decision, usi
     return cancelled + asked
 
 
-def _retry_chunk(ids: Collection[int], report: Report, decision: _Decision, using: str) -> Collection[int]:
+def _retry_chunk(ids: Collection[int], report: Report, decision: Decision, using: str) -> Collection[int]:
     free, blocked = _without_rivals(ids, using=using)
     try:
         with transaction.atomic(using=using):
@@ -214,6 +147,7 @@ def _retry_chunk(ids: Collection[int], report: Report, decision: _Decision, usin
         # Somebody enqueued one of these keys in between: find out which, one by one.
         moved = [job_id for job_id in free if _retried_alone(job_id, blocked, using=using)]
     decision.record(JobEvent.Kind.RETRIED, moved, using=using)
+    announce([Wakeup(READY)] if moved else [], using=using)
     report.moved += len(moved)
     report.blocked_by |= blocked
     return moved + list(blocked)

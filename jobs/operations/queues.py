@@ -1,0 +1,51 @@
+"""Pausing and resuming queues."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import router, transaction
+
+from .. import clock, registry
+from ..exceptions import InvalidJob
+from ..models import JobEvent, Queue
+from ..wakeups import READY, Wakeup, announce
+from .decision import Actor, Decision
+
+
+def pause(
+    queue: str, *, actor: Actor | None = None, reason: str = "", resume_at: datetime | None = None, using: str = ""
+) -> Queue:
+    """
+    Stop workers from claiming jobs of ``queue``, within a second or so; running jobs go on.
+
+    Pausing a paused queue replaces reason and ``resume_at``, at which it
+    resumes by itself. Works for a queue nobody has used yet.
+    """
+    registry.check_queue(queue)
+    if resume_at is not None and resume_at.tzinfo is None:
+        raise InvalidJob(f"resume_at={resume_at!r} has no time zone: use django.utils.timezone.make_aware().")
+    alias = using or router.db_for_write(Queue)
+    with transaction.atomic(using=alias):
+        row, _ = Queue.objects.using(alias).get_or_create(name=queue)
+        Queue.objects.using(alias).filter(pk=row.pk).update(
+            paused_at=clock.now(),
+            paused_by=(actor or Actor()).label,
+            pause_reason=reason[:500],
+            resume_at=resume_at,
+        )
+        Decision(actor or Actor(), reason).event(JobEvent.Kind.PAUSED, queue=queue).save(using=alias)
+    row.refresh_from_db(using=alias)
+    return row
+
+
+def resume(queue: str, *, actor: Actor | None = None, reason: str = "", using: str = "") -> bool:
+    """Let workers claim from ``queue`` again; say whether it was paused."""
+    alias = using or router.db_for_write(Queue)
+    with transaction.atomic(using=alias):
+        paused = Queue.objects.using(alias).filter(name=queue, paused_at__isnull=False)
+        if not paused.update(paused_at=None, paused_by="", pause_reason="", resume_at=None):
+            return False
+        Decision(actor or Actor(), reason).event(JobEvent.Kind.RESUMED, queue=queue).save(using=alias)
+    announce([Wakeup(READY, queue)], using=alias)
+    return True

@@ -1,0 +1,85 @@
+"""The row by which others see this worker process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import secrets
+import socket
+import threading
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connections
+
+from .. import __version__, clock, registry
+from ..models import Worker
+from .plan import Plan
+
+logger = logging.getLogger(__name__)
+
+LONGEST_PAUSE = 5.0
+SKEW_SECONDS = 1.0
+
+
+class Record:
+    """This process's row in the table of workers. Its name is made anew at each start and never used again."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+        self._plan = plan
+
+    def create(self, stopping: threading.Event) -> bool:
+        """Write the row, waiting for the database if it is away; say whether it was written before ``stopping``."""
+        failures = 0
+        while not stopping.is_set():
+            try:
+                self._insert()
+            except (OperationalError, InterfaceError) as error:
+                connections[self._plan.using].close()
+                if not failures:
+                    logger.warning("waiting for the database error=%s", " ".join(str(error).split()))
+                failures += 1
+                stopping.wait(min(0.1 * 2 ** min(failures, 10), LONGEST_PAUSE) * random.uniform(0.5, 1))  # noqa: S311
+            else:
+                return True
+        return False
+
+    def update(self, **changes: Any) -> None:
+        """Write to the row, or log that the database is away: nothing depends on it."""
+        try:
+            Worker.objects.using(self._plan.using).filter(name=self.name).update(**changes)
+        except (DatabaseError, InterfaceError):
+            connections[self._plan.using].close()
+            logger.warning("worker row not written worker=%s: the database is away", self.name)
+
+    def _insert(self) -> None:
+        skew = clock_skew(self._plan.using)
+        if abs(skew) > SKEW_SECONDS:
+            logger.warning("clock skew worker=%s seconds=%.1f: jobs follow the database's clock", self.name, skew)
+        Worker.objects.using(self._plan.using).create(
+            name=self.name,
+            hostname=socket.gethostname(),
+            pid=os.getpid(),
+            version=__version__,
+            queues=list(self._plan.queues),
+            kinds=registry.kinds(),
+            concurrency=self._plan.concurrency,
+            clock_skew=skew,
+            started_at=clock.now(),
+            heartbeat_at=clock.now(),
+        )
+
+
+def clock_skew(using: str) -> float:
+    """Return how many seconds this host's clock is ahead of the database's; half the round trip is the error."""
+    sent = time.monotonic()
+    theirs = clock.read(using)
+    trip = time.monotonic() - sent
+    # The one reading of this host's clock: it is what is being measured.
+    ours = datetime.now(UTC)  # noqa: TID251
+    if theirs.tzinfo is None:
+        ours = ours.astimezone().replace(tzinfo=None)
+    return (ours - theirs).total_seconds() - trip / 2

@@ -1,0 +1,72 @@
+"""How a worker ends: nothing new, a grace for what runs, a word to the handlers, and the last settlements."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from .. import clock
+from ..conf import settings
+from ..exceptions import WorkerStopping
+from ..outcomes import Failed, Outcome, Released
+from .execution import describe
+from .holdings import Held
+
+if TYPE_CHECKING:
+    from .worker import Worker
+
+OBEY_SECONDS = 5.0
+LOOK_SECONDS = 0.02
+
+
+def wind_down(worker: Worker) -> None:
+    """
+    Take the worker apart in the order that loses nothing.
+
+    What is claimed ahead goes back at once. Running handlers get the grace;
+    then they are told to stop and get a few seconds more; what still runs is
+    handed back, and what ignored its timeout is written down, as the last
+    thing before the exit, so that a second run cannot overlap the first.
+    """
+    worker.record.update(draining_at=clock.now())
+    for ticker in (worker.scheduler, worker.janitor, worker.listener):
+        ticker.stop(timeout=1.0)
+    worker.claimer.drain()
+    grace = settings.grace_seconds if worker.plan.grace is None else worker.plan.grace
+    _wait_for_handlers(worker, grace)
+    for held in _unfinished(worker):
+        held.stop(WorkerStopping())
+    _wait_for_handlers(worker, OBEY_SECONDS)
+    worker.claimer.stop(timeout=2.0)
+    _settle_the_rest(worker)
+    worker.executors.stop()
+    worker.settler.stop(timeout=2.0)
+    worker.heartbeat.stop(timeout=2.0)
+    worker.record.update(stopped_at=clock.now(), running=0, refused=worker.holdings.refused)
+    worker.all_threads_ended = worker.executors.join(0.5)
+
+
+def _unfinished(worker: Worker) -> list[Held]:
+    return [held for held in worker.holdings.snapshot() if not held.is_finished and held not in worker.wedged]
+
+
+def _wait_for_handlers(worker: Worker, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and _unfinished(worker):
+        time.sleep(LOOK_SECONDS)
+
+
+def _settle_the_rest(worker: Worker) -> None:
+    for held in worker.holdings.snapshot():
+        if not held.is_finished:
+            worker.settler.submit(held, _last_word(worker, held))
+    until = time.monotonic() + max(OBEY_SECONDS, settings.lease_seconds / 2)
+    while not worker.settler.is_empty and time.monotonic() < until:
+        worker.settler.wake()
+        time.sleep(LOOK_SECONDS)
+
+
+def _last_word(worker: Worker, held: Held) -> Outcome:
+    if held in worker.wedged and held.context is not None:
+        return Failed(failure=describe(held.context.stop_reason or TimeoutError()), timed_out=True)
+    return Released(started=held.started is not None)

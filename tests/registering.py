@@ -1,0 +1,19 @@
+"""Handlers that live for one test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from jobs import registry
+
+
+@contextmanager
+def own_registry() -> Iterator[None]:
+    """Forget afterwards what was registered meanwhile."""
+    before = dict(registry._by_kind)
+    try:
+        yield
+    finally:
+        registry._by_kind.clear()
+        registry._by_kind.update(before)

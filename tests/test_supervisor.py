@@ -1,0 +1,146 @@
+"""Several worker processes under one parent: replaced when they die, stopped together."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jobs.models import Job, JobRun, Worker
+from jobs.states import State
+from tests.jobs import echo, kill_worker, noop, stay, wait
+from tests.processes import WorkerProcess
+from tests.working import wait_until
+
+Start = Callable[..., WorkerProcess]
+
+
+@pytest.fixture
+def start(database_url: str) -> Start:
+    return lambda *arguments, **settings: WorkerProcess(database_url, *arguments, settings=settings)
+
+
+def live() -> list[Worker]:
+    return list(Worker.objects.filter(stopped_at__isnull=True).order_by("pk"))
+
+
+def is_gone(pid: int) -> bool:
+    """Whether no process of that id is left, a zombie counting as gone."""
+    status = Path(f"/proc/{pid}/status")
+    return not status.exists() or "zombie" in status.read_text()
+
+
+def test_processes_share_the_work_and_stop_together(start: Start) -> None:
+    jobs = [wait.enqueue(0.3) for _ in range(8)]
+
+    with start("--processes", "2", "--concurrency", "2") as supervisor:
+        wait_until(lambda: Job.objects.succeeded().count() == len(jobs))
+        pids = {worker.pid for worker in live()}
+        supervisor.send(signal.SIGTERM)
+        code = supervisor.wait()
+
+    assert (code, len(pids)) == (0, 2)
+    assert supervisor.pid not in pids
+    assert {job.result for job in Job.objects.all()} == pids
+    assert live() == []
+
+
+def test_a_burst_of_processes_ends_when_all_is_done(start: Start) -> None:
+    for number in range(100):
+        echo.enqueue(number)
+
+    with start("--processes", "2", "--burst") as supervisor:
+        code = supervisor.wait()
+
+    assert (code, Job.objects.succeeded().count()) == (0, 100)
+
+
+def test_a_process_that_dies_is_replaced(start: Start) -> None:
+    poison = kill_worker.enqueue(1)
+
+    with start("--processes", "1", "--reload") as supervisor:
+        wait_until(lambda: Job.objects.get(pk=poison.pk).state == State.SUCCEEDED, seconds=30)
+        supervisor.send(signal.SIGTERM)
+        supervisor.wait()
+
+    assert [run.outcome for run in JobRun.objects.order_by("pk")] == ["lost", "succeeded"]
+
+
+def test_a_process_is_replaced_after_max_jobs(start: Start) -> None:
+    for _ in range(4):
+        noop.enqueue()
+
+    with start("--processes", "2", "--concurrency", "1", "--max-jobs", "1") as supervisor:
+        wait_until(lambda: Job.objects.succeeded().count() == 4, seconds=40)
+        supervisor.send(signal.SIGTERM)
+        supervisor.wait()
+
+    assert len(set(JobRun.objects.values_list("worker", flat=True))) == 4
+
+
+def test_workers_stop_when_their_supervisor_is_killed(start: Start) -> None:
+    with start("--processes", "2") as supervisor:
+        workers = wait_until(lambda: len(live()) == 2 and live())
+        supervisor.send(signal.SIGKILL)
+        supervisor.wait()
+        wait_until(lambda: all(is_gone(worker.pid) for worker in workers))
+
+    assert live() == []
+
+
+def test_a_second_signal_kills_all_at_once(start: Start) -> None:
+    job = stay.enqueue(60)
+
+    with start("--processes", "2", "--grace", "60") as supervisor:
+        wait_until(lambda: Job.objects.get(pk=job.pk).state == State.RUNNING)
+        pids = [worker.pid for worker in live()]
+        supervisor.send(signal.SIGINT)
+        wait_until(lambda: Worker.objects.filter(draining_at__isnull=False).exists())
+        supervisor.send(signal.SIGINT)
+        code = supervisor.wait(5)
+        wait_until(lambda: all(is_gone(pid) for pid in pids))
+
+    assert code == 128 + signal.SIGINT
+
+
+def test_a_drained_worker_is_not_replaced(start: Start) -> None:
+    from jobs import operations
+
+    with start("--processes", "2") as supervisor:
+        first, second = wait_until(lambda: len(live()) == 2 and live())
+        assert operations.drain(first.name, reason="bad host")
+        wait_until(lambda: is_gone(first.pid))
+        noop.enqueue()
+        wait_until(lambda: Job.objects.succeeded().count() == 1)
+        assert [worker.name for worker in live()] == [second.name]
+        supervisor.send(signal.SIGTERM)
+        supervisor.wait()
+
+    assert Worker.objects.count() == 2
+    assert not operations.drain(first.name)
+
+
+def test_code_that_changes_restarts_the_worker(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = tmp_path / "reloaded_by_the_test.py"
+    module.write_text("VALUE = 1\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.setenv("JOBS_TEST_IMPORT", module.stem)
+
+    with start("--reload") as supervisor:
+        (before,) = wait_until(live)
+        moments = itertools.count(1)
+
+        def is_restarted() -> list[Worker]:
+            # Again and again, since the first change may come before the watch has begun.
+            os.utime(module, (moment := next(moments), moment))
+            return [worker for worker in live() if worker.name != before.name]
+
+        after = wait_until(is_restarted, seconds=30)
+        supervisor.send(signal.SIGTERM)
+        supervisor.wait()
+
+    assert len(after) == 1
