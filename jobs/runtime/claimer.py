@@ -111,7 +111,7 @@ class Claimer(Ticker):
         most = self._pace.ahead
         # Whole batches: topping up by a few at each turn would cost a transaction for each.
         ahead = most - waiting if waiting <= most // 2 else 0
-        left = sys.maxsize if self._max_jobs is None else self._max_jobs - self._holdings.begun - waiting
+        left = sys.maxsize if self._max_jobs is None else self._max_jobs - self._holdings.spoken_for
         slots = max(0, min(free, left))
         return slots, max(0, min(ahead if free <= 0 else ahead - free, left - slots))
 

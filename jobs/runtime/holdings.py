@@ -55,6 +55,7 @@ class Holdings:
         self._lock = threading.Lock()
         self.refused = 0
         self.begun = 0
+        self._unbegun = 0
 
     def __len__(self) -> int:
         return len(self._held)
@@ -64,9 +65,15 @@ class Holdings:
         """How many handlers are being called."""
         return self._running
 
+    @property
+    def spoken_for(self) -> int:
+        """Handlers called since the start, and those that will be called if nothing is handed back."""
+        return self.begun + self._unbegun
+
     def add(self, claimed: Iterable[Claimed], *, deadline: float) -> list[Held]:
         added = [Held(one, deadline=deadline) for one in claimed]
         with self._lock:
+            self._unbegun += len(added)
             for held in added:
                 self._held[held.lease] = held
         return added
@@ -78,6 +85,7 @@ class Holdings:
             held.started = time.monotonic()
             self._running += 1
             self.begun += 1
+            self._unbegun -= 1
 
     def finish(self, held: Held) -> None:
         """Note that the handler has returned; the lease stays until it is settled."""
@@ -87,7 +95,9 @@ class Holdings:
 
     def remove(self, lease: Lease) -> None:
         with self._lock:
-            self._held.pop(lease, None)
+            held = self._held.pop(lease, None)
+            if held is not None and held.started is None:
+                self._unbegun -= 1
 
     def snapshot(self) -> list[Held]:
         with self._lock:

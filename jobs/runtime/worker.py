@@ -91,7 +91,7 @@ class Worker:
             **common,
         )
         self.scheduler = Scheduler(self.claimer, on_expired_lease=self.janitor.wake, **common)
-        self.listener = Listener(hear=self._hear, on_listening=self.scheduler.wake, **common)
+        self.listener = Listener(hear=self._hear, on_listening=self._look_around, **common)
 
     @property
     def name(self) -> str:
@@ -174,6 +174,11 @@ class Worker:
             self.claimer.note(pending=True, suspects=False)
         else:
             self.scheduler.wake()
+
+    def _look_around(self) -> None:
+        """Find what was announced while nobody listened."""
+        self.scheduler.wake()
+        self.heartbeat.beat_now()
 
     def _serves(self, queue: str) -> bool:
         return not queue or not self.plan.queues or queue in self.plan.queues
