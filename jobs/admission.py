@@ -51,10 +51,10 @@ def admit(spec: JobSpec, *, vendor: str) -> Candidate:
     usual, usual_text = _usual(str(kind), options, settings.max_attempts)
     own = _own(spec, vendor=vendor)
     if not own:
-        return Candidate({**usual, "args": args, "payload": keywords}, f"{{{usual_text},{written}}}")
+        return Candidate({**usual, "metadata": {}, "args": args, "payload": keywords}, f"{{{usual_text},{written}}}")
     values = {**usual, **own}
     text = f"{payload.dumps(values)[:-1]},{written}}}"
-    return Candidate({**values, "args": args, "payload": keywords}, text)
+    return Candidate({**values, "metadata": own.get("metadata", {}), "args": args, "payload": keywords}, text)
 
 
 def _definition(kind: Any) -> registry.JobDefinition[..., Any] | None:
@@ -179,12 +179,13 @@ def moment_text(value: Any, name: str, *, vendor: str) -> str:
     return moment.isoformat()
 
 
-def stored(value: str | datetime | None) -> datetime | None:
-    """Return a stored time as Django shows it: aware under USE_TZ, else naive in the default zone."""
-    if not isinstance(value, str):
-        # The driver has seen to it already.
-        return value
-    moment = datetime.fromisoformat(value)
+def stored(value: str | datetime | None, *, vendor: str) -> datetime | None:
+    """Return a time as this database gives it the way Django shows it: aware under USE_TZ, else naive in the site's zone."""
+    if value is None:
+        return None
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
     if timezone.is_naive(moment):
+        if vendor != "sqlite":
+            return moment
         moment = moment.replace(tzinfo=UTC)
     return moment if django_settings.USE_TZ else timezone.make_naive(moment, timezone.get_default_timezone())

@@ -44,7 +44,8 @@ def check_heartbeat(**_: Any) -> list[CheckMessage]:
         lease, heartbeat = conf.settings.lease_seconds, conf.settings.heartbeat_seconds
     except InvalidSettings:
         return []
-    if heartbeat * LEASE_PER_HEARTBEAT <= lease:
+    # Rounded, since three times 1.1 is more than 3.3.
+    if round(lease - heartbeat * LEASE_PER_HEARTBEAT, 6) >= 0:
         return []
     return [
         Error(
@@ -117,7 +118,7 @@ def _of_database(connection: Any) -> Found:
         yield from _of_sqlite(connection.alias, connection.settings_dict)
     elif connection.vendor not in SUPPORTED:
         yield Error(
-            f"The jobs are in {connection.alias!r}, a {connection.display_name} database, which is not supported.",
+            f"The jobs are in {connection.alias!r}, and its backend, {connection.display_name}, is not supported.",
             hint="Use PostgreSQL, or SQLite on a small host; a database router can give the jobs one of their own.",
             id="jobs.E007",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import connections
 from django.db.models import DateTimeField, ExpressionWrapper, Value
 from django.db.models.expressions import Combinable
@@ -25,7 +26,10 @@ def read(using: str) -> datetime:
     with connection.cursor() as cursor:
         cursor.execute(_NOW[connection.vendor])
         moment = cursor.fetchone()[0]
-    return moment if isinstance(moment, datetime) else datetime.fromisoformat(moment)
+    if isinstance(moment, datetime):
+        return moment
+    parsed = datetime.fromisoformat(moment)
+    return parsed if settings.USE_TZ else parsed.replace(tzinfo=None)
 
 
 _NOW = {

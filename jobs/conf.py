@@ -75,6 +75,15 @@ def problems(raw: Any) -> Iterator[str]:
     if not isinstance(raw, dict):
         yield f"JOBS is {type(raw).__name__}: make it a dictionary."
         return
+    found = False
+    for problem in _key_problems(raw):
+        found = True
+        yield problem
+    if not found:
+        yield from _lease_problems(raw)
+
+
+def _key_problems(raw: dict[Any, Any]) -> Iterator[str]:
     known = {known_field.name.upper(): known_field for known_field in fields(Settings)}
     for key, value in raw.items():
         if key not in known:
@@ -85,6 +94,17 @@ def problems(raw: Any) -> Iterator[str]:
             yield from _retention_problems(value)
         else:
             yield from _value_problems(key, value, known[key])
+
+
+def _lease_problems(raw: dict[str, Any]) -> Iterator[str]:
+    """Two heartbeats may fail before a lease ends; with less room, a worker would give up its own jobs."""
+    defaults = {known.name.upper(): known.default for known in fields(Settings)}
+    lease, heartbeat = (_as_seconds(raw.get(key, defaults[key])) for key in ("LEASE_SECONDS", "HEARTBEAT_SECONDS"))
+    if heartbeat * 3 > lease:
+        yield (
+            f"JOBS['HEARTBEAT_SECONDS'] is {heartbeat:g} and JOBS['LEASE_SECONDS'] is {lease:g}: "
+            "set the heartbeat to at most a third of the lease."
+        )
 
 
 def _value_problems(key: str, value: Any, known: Any) -> Iterator[str]:

@@ -128,7 +128,10 @@ def _storable_number(number: float) -> float | None:
     # A Decimal, a Fraction or a huge int would otherwise fail in the heartbeat, far from its cause.
     if isinstance(number, int) and abs(number) < 2**63:
         return int(number)
-    as_float = float(number)
+    try:
+        as_float = float(number)
+    except OverflowError:
+        return None
     return as_float if math.isfinite(as_float) else None
 
 

@@ -125,8 +125,10 @@ def _instance(model: type[Job], candidate: Candidate, inserted: tuple[Any, ...],
     # From the text, so that tuples are lists already, as they will be in the database.
     values = json.loads(candidate.text)
     values.pop("delay", None)
-    values |= {"run_at": stored(run_at), "enqueued_at": stored(enqueued_at), "state": State(state)}
-    values["expires_at"] = stored(values.get("expires_at"))
+    times = {"run_at": run_at, "enqueued_at": enqueued_at, "expires_at": values.get("expires_at")}
+    vendor = connections[using].vendor
+    values |= {name: stored(moment, vendor=vendor) for name, moment in times.items()}
+    values["state"] = State(state)
     job = model(id=job_id, **values)
     job._state.adding = False
     job._state.db = using

@@ -34,7 +34,9 @@ def options_of(kind: str, raw: dict[str, Any]) -> Options:
         for name in raw:
             if name not in known:
                 raise InvalidJob(f"there is no option {name!r}: the options are {', '.join(known)}.")
-        tuples = {name: _as_tuple(name, raw[name]) for name in ("never_retry", "aliases") if name in raw}
+        tuples: dict[str, Any] = {
+            name: _as_tuple(name, raw[name]) for name in ("never_retry", "aliases") if name in raw
+        }
         options = Options(**(raw | tuples))
         _check(options)
     except InvalidJob as error:
@@ -59,7 +61,8 @@ def _check(options: Options) -> None:
         seconds(options.timeout, "timeout", least=0.001)
     if options.backoff is not None and not callable(options.backoff):
         Backoff.of(options.backoff)
-    for error in options.never_retry:
+    errors: tuple[Any, ...] = options.never_retry
+    for error in errors:
         if not isinstance(error, type) or not issubclass(error, BaseException):
             raise InvalidJob(f"never_retry has {error!r}: give exception classes.")
     for alias in options.aliases:

@@ -169,7 +169,7 @@ def decide(outcome: Outcome, facts: Facts, *, chance: float | None = None) -> Ve
             return released(started=started)
         case Unclaimable(kind=kind, given_up=given_up):
             return _without_handler(kind, given_up=given_up)
-        case Lost():
+        case Lost():  # pragma: no branch (there is no other outcome)
             return _after_loss(outcome, facts)
 
 
@@ -181,7 +181,7 @@ def released(*, started: bool) -> Verdict:
 # Made once: most verdicts of most sites are this one.
 PLAIN_SUCCESS = Verdict(move=states.SUCCEED, run=RunOutcome.SUCCEEDED, error="")
 EXPIRED = "Expired before it could start."
-UNKNOWN_KIND_PAUSE = 5.0
+UNKNOWN_KIND_PAUSE = 10.0
 
 
 def _after_failure(outcome: Failed, facts: Facts, chance: float) -> Verdict:

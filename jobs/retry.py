@@ -43,12 +43,21 @@ class Backoff:
         return plain * (1 + self.jitter * chance)
 
     @classmethod
+    def stored(cls, base: float, cap: float, jitter: float) -> Backoff:
+        """Return what a row says, brought into range: a row that somebody wrote by hand must not stop a worker."""
+        return cls(base=_clamped(base, 1, 1e6), cap=_clamped(cap, 0, MAX_DELAY_SECONDS), jitter=_clamped(jitter, 0, 1))
+
+    @classmethod
     def of(cls, value: Backoff | Duration) -> Backoff:
         """Return ``value`` itself, or for a number of seconds or a timedelta one that always waits that long, and jitter."""
         if isinstance(value, Backoff):
             return value
         constant = seconds(value, "backoff", most=MAX_DELAY_SECONDS)
         return cls(base=max(1.0, constant), cap=constant)
+
+
+def _clamped(value: float, least: float, most: float) -> float:
+    return min(max(value, least), most) if value == value else least
 
 
 def seconds(value: Duration, name: str, *, least: float = 0.0, most: float = MAX_DELAY_SECONDS) -> float:

@@ -23,11 +23,18 @@ def fetch(connection: Any, statement: str, params: dict[str, Any] | None = None)
             return list(cursor.fetchall())
     from psycopg import Cursor
 
+    connection.close_if_health_check_failed()
     connection.ensure_connection()
     wrap = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
     with wrap(Cursor(connection.connection)) as cursor:
         cursor.execute(statement, params)
         return list(cursor.fetchall())
+
+
+def run(connection: Any, statement: str) -> None:
+    """Run a statement that has no parameters and returns nothing."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
 
 
 # The conflict target is the partial unique index job_unique_key, named by its
@@ -187,6 +194,11 @@ SELECT queue, (SELECT priority FROM jobs_job
                 ORDER BY priority DESC, run_at, id LIMIT 1)
   FROM name WHERE queue IS NOT NULL
 """
+
+# How long a statement that might be kept waiting by others waits.
+PATIENCE_POSTGRESQL = "SET LOCAL lock_timeout = '200ms'"
+LOCK_NOT_AVAILABLE = "55P03"
+READ_COMMITTED_POSTGRESQL = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
 
 NOTIFY = "SELECT PG_NOTIFY(%(channel)s, %(payload)s)"
 

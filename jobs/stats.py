@@ -13,9 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from . import clock
-from .models import Job, JobEvent, JobRun, Queue, Worker
+from .models import Job, JobEvent, JobRun, Queue
 from .models.queryset import JobQuerySet
-from .models.worker import WorkerQuerySet
 from .outcomes import RunOutcome
 from .states import LIVE, State
 
@@ -56,15 +55,6 @@ class Badge(TextChoices):
     HELD = "held", gettext_lazy("held")
     LEASE_EXPIRED = "lease_expired", gettext_lazy("lease expired")
     CANCELLING = "cancelling", gettext_lazy("cancelling")
-
-
-class Liveliness(TextChoices):
-    """What a worker's row says about its process."""
-
-    LIVE = "live", gettext_lazy("Live")
-    DRAINING = "draining", gettext_lazy("Draining")
-    SILENT = "silent", gettext_lazy("Silent")
-    STOPPED = "stopped", gettext_lazy("Stopped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,20 +135,6 @@ def as_id(text: str) -> int | None:
     """Return the id that a person typed, as ``12`` or ``#12``, or None."""
     digits = text.strip().removeprefix("#")
     return int(digits) if digits.isdecimal() and len(digits) <= 18 else None
-
-
-def with_liveliness(workers: WorkerQuerySet) -> WorkerQuerySet:
-    """Add ``is_live`` for ``liveliness``."""
-    return workers.annotate(is_live=Exists(Worker.objects.live().filter(pk=OuterRef("pk"))))
-
-
-def liveliness(worker: Any) -> Liveliness:
-    """Judge a worker that came through ``with_liveliness``; a silent one has missed a whole lease."""
-    if worker.stopped_at is not None:
-        return Liveliness.STOPPED
-    if not worker.is_live:
-        return Liveliness.SILENT
-    return Liveliness.LIVE if worker.draining_at is None else Liveliness.DRAINING
 
 
 def timeline(job: Job) -> list[Moment]:

@@ -124,7 +124,18 @@ def test_retention_is_a_time_that_can_be_subtracted(kept: Any) -> None:
 @pytest.mark.parametrize("known", LIMITED, ids=lambda known: known.name)
 def test_limits_are_inclusive(known: Any) -> None:
     key, least, most = known.name.upper(), known.metadata["least"], known.metadata["most"]
+    # The other of the pair, where a lease must leave room for its heartbeats.
+    pair = {"LEASE_SECONDS": {"HEARTBEAT_SECONDS": 0.1}, "HEARTBEAT_SECONDS": {"LEASE_SECONDS": 86_400}}.get(key, {})
 
-    refused = [value for value in (least - 1, least, most, most + 1) if list(problems({key: value}))]
+    refused = [value for value in (least - 1, least, most, most + 1) if list(problems(pair | {key: value}))]
 
     assert refused == [least - 1, most + 1]
+
+
+@pytest.mark.parametrize(
+    "raw", [{"LEASE_SECONDS": 10}, {"HEARTBEAT_SECONDS": 20}, {"LEASE_SECONDS": 3, "HEARTBEAT_SECONDS": 2}]
+)
+def test_a_lease_leaves_room_for_two_heartbeats_that_fail(raw: dict[str, Any]) -> None:
+    (problem,) = problems(raw)
+
+    assert problem.endswith("set the heartbeat to at most a third of the lease.")

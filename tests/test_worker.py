@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -439,20 +440,17 @@ def test_a_stop_hands_back_what_does_not_end_in_the_grace() -> None:
     assert (one.state, one.attempt, JobRun.objects.get().outcome) == (State.PENDING, 0, "released")
 
 
+@override_settings(JOBS=FAST | {"NOTIFY": False, "POLL_SECONDS": 3600})
 def test_a_stop_hands_back_what_was_claimed_ahead_at_once() -> None:
-    from jobs.runtime.holdings import Held
+    blocker = waits.enqueue()
 
-    noop.enqueue()
-    with running(concurrency=1, grace=20) as worker:
-        wait_until(lambda: Job.objects.succeeded().count())
-        blocker = waits.enqueue()
+    with running(concurrency=1, grace=20) as one:
         wait_until(lambda: SEEN)
         noop.enqueue()
-        (ahead,) = claim(worker.worker.name, slots=0, ahead=1)
-        held = worker.worker.holdings.add([ahead], deadline=1e12)
-        assert isinstance(held[0], Held)
-        worker.worker.executors.put(held)
-        worker.worker.stop()
+        (ahead,) = claim(one.worker.name, slots=0, ahead=1)
+        held = one.worker.holdings.add([ahead], claimed_at=time.monotonic(), lease_seconds=3)
+        one.worker.executors.put(held)
+        one.worker.stop()
         wait_until(lambda: Job.objects.pending().count() == 1)
         blocker.refresh_from_db()
         assert blocker.state == State.RUNNING

@@ -57,7 +57,7 @@ class Claimed(NamedTuple):
 
     @property
     def backoff(self) -> Backoff:
-        return Backoff(base=self.backoff_base, cap=self.backoff_cap, jitter=self.backoff_jitter)
+        return Backoff.stored(self.backoff_base, self.backoff_cap, self.backoff_jitter)
 
     @property
     def lease(self) -> Lease:

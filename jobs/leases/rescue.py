@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
+from django.db import DataError, IntegrityError, transaction
 
 from .. import clock
 from ..conf import settings
 from ..models import Job, JobEvent, JobRun, Worker
+from ..models.queryset import JobQuerySet
 from ..outcomes import Lost, RunOutcome, Verdict, decide
 from ..wakeups import READY, Wakeup, announce
 from .settlement import Answer, Lease, Settlement, settle
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +38,26 @@ def rescue(*, limit: int = 500, using: str) -> list[Rescued]:
     earlier would steal a lease renewed in between. Rows that others have
     locked are left for the next time. A second call finds nothing to do.
     """
+    try:
+        return _rescue(Job.objects.using(using).expired_leases(), limit, using=using)
+    except (IntegrityError, DataError):
+        # One row that the database refuses must not keep the others waiting.
+        return _rescue_one_by_one(limit, using=using)
+
+
+def _rescue_one_by_one(limit: int, *, using: str) -> list[Rescued]:
+    rescued: list[Rescued] = []
+    for job_id in list(Job.objects.using(using).expired_leases().values_list("pk", flat=True)[:limit]):
+        try:
+            rescued += _rescue(Job.objects.using(using).expired_leases().filter(pk=job_id), 1, using=using)
+        except (IntegrityError, DataError) as error:
+            logger.critical("rescue refused by the database job=%s error=%s", job_id, error)
+    return rescued
+
+
+def _rescue(expired: JobQuerySet, limit: int, *, using: str) -> list[Rescued]:
     with transaction.atomic(using=using):
-        jobs = list(Job.objects.using(using).expired_leases().lock()[:limit])
+        jobs = list(expired.lock()[:limit])
         if not jobs:
             return []
         rescued = [

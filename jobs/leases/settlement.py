@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 
 from .. import clock, payload, sql
 from ..models import Job, JobRun
-from ..outcomes import Failure, Verdict, released
+from ..outcomes import Failure, RunOutcome, Verdict, released
 from ..states import SUCCEED
 
 
@@ -84,8 +84,13 @@ def release(leases: Iterable[Lease], *, started: bool, using: str) -> Answers:
 
 
 def is_settled(lease: Lease, *, using: str) -> bool:
-    """Say whether the run of this claim is on record: the question to ask when a COMMIT gave no answer."""
-    return JobRun.objects.using(using).filter(job_id=lease.job_id, claim_no=lease.claim_no).exists()
+    """
+    Say whether this claim was settled by its holder: the question to ask when a COMMIT gave no answer.
+
+    A run that a rescuer wrote, as lost, is not the holder's.
+    """
+    runs = JobRun.objects.using(using).filter(job_id=lease.job_id, claim_no=lease.claim_no)
+    return runs.exclude(outcome=RunOutcome.LOST).exists()
 
 
 def settle_by_statement(settlements: Sequence[Settlement], *, using: str) -> Answers:

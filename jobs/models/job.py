@@ -118,7 +118,7 @@ class Job(models.Model):
 
     @property
     def backoff(self) -> Backoff:
-        return Backoff(base=self.backoff_base, cap=self.backoff_cap, jitter=self.backoff_jitter)
+        return Backoff.stored(self.backoff_base, self.backoff_cap, self.backoff_jitter)
 
     def retry(self, *, actor: Actor | None = None, reason: str = "") -> bool:
         """Make a dead or cancelled job pending with a fresh budget; refresh it and say whether it moved."""

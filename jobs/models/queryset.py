@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from asgiref.sync import sync_to_async
-from django.db import connections, models, router
+from django.db import models, router
 from django.db.models import Case, Q, Value, When
 
 from .. import clock, enqueueing
 from ..specs import Enqueued, JobSpec
 from ..states import Move, State
+from .locking import unlocked
 
 if TYPE_CHECKING:
     from ..operations import Actor, Report
@@ -66,15 +67,7 @@ class JobQuerySet(models.QuerySet["Job"]):
 
     def locked(self, *, of_any_key: bool = False) -> Self:
         """Do as ``lock`` in the present order. ``of_any_key`` takes the stronger lock that DELETE needs."""
-        features = self._connection.features
-        if not features.has_select_for_update_skip_locked:
-            return self
-        no_key = features.has_select_for_no_key_update and not of_any_key
-        return self.select_for_update(skip_locked=True, no_key=no_key)
-
-    @property
-    def _connection(self) -> Any:
-        return connections[self.write_alias]
+        return unlocked(self, of_any_key=of_any_key)
 
     @property
     def write_alias(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import Error, connections, transaction
 
-from .. import leases
+from .. import leases, sql
 from ..context import JobContext
 from ..exceptions import JobsError, LeaseLost
 from ..leases import Answer, Settlement
@@ -40,6 +40,10 @@ def run(
 
     def whole() -> None:
         with transaction.atomic(using=using, durable=True):
+            # Whatever the site uses: the heartbeat changes the row meanwhile, which a
+            # stricter snapshot would take for a conflict at every settlement.
+            if connections[using].vendor == "postgresql":
+                sql.run(connections[using], sql.READ_COMMITTED_POSTGRESQL)
             outcome = execution.run(definition, body, context)
             if not isinstance(outcome, Succeeded):
                 ends.append(outcome)
@@ -65,6 +69,7 @@ def _settle(held: Held, outcome: Succeeded, *, using: str) -> None:
         duration=now - (held.started or now),
         log=held.context.snapshot()[1] if held.context else None,
     )
+    held.is_settling = True
     for _ in range(BUSY_TURNS):
         answer = leases.settle([settlement], using=using)[held.lease]
         if answer is Answer.DONE:

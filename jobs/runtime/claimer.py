@@ -7,9 +7,10 @@ import sys
 import time
 from typing import Any
 
-from .. import clock, leases, registry
+from .. import clock, leases, maintenance, registry
 from ..conf import settings
-from ..leases import Claimed
+from ..leases import Answer, Claimed
+from ..maintenance import Survey
 from ..models import Job, Queue, Worker
 from ..outcomes import Released, Unclaimable
 from .executor import Executors
@@ -48,18 +49,22 @@ class Claimer(Ticker):
         self._max_jobs = plan.max_jobs
         self._paused: set[str] = set()
         self._paused_read = -1e9
-        self._met: set[str] = set()
+        self.queues_met: set[str] = set()
         self._dry = False
         self._draining = False
         self._in_doubt = False
         self._suspects = SuspectWatch()
 
-    def note(self, *, pending: bool, suspects: bool) -> None:
-        """Take in what the scheduler's survey saw."""
-        self._suspects.note(waiting=suspects)
-        if pending or suspects:
-            self._dry = False
-            self.wake()
+    def note_survey(self, seen: Survey) -> None:
+        """Take in what the scheduler saw."""
+        self._suspects.note(waiting=seen.suspects)
+        if seen.pending or seen.suspects:
+            self.note_ready()
+
+    def note_ready(self) -> None:
+        """Look for ready jobs now, whatever the last claim found."""
+        self._dry = False
+        self.wake()
 
     def note_room(self, waiting: int) -> None:
         """Wake up if the slots could use more than the ``waiting`` jobs; called for every job, so cheap."""
@@ -100,7 +105,8 @@ class Claimer(Ticker):
             using=self.using,
         )
         self._in_doubt = False
-        self._dry = not now and not later
+        # Without a slot to give, stranded jobs are passed over, so nothing given does not mean nothing there.
+        self._dry = slots > 0 and not now
         self._hand_out([*now, *later], sent)
         return 0.0 if now or later else self._poll_seconds()
 
@@ -116,27 +122,38 @@ class Claimer(Ticker):
         return slots, max(0, min(ahead if free <= 0 else ahead - free, left - slots))
 
     def _hand_out(self, claimed: list[Claimed], sent: float) -> None:
-        held = self._holdings.add(claimed, deadline=sent + settings.lease_seconds)
-        self._meet_queues({one.queue for one in claimed})
-        known = [one for one in held if registry.find(one.claimed.kind)]
-        self._executors.put(known)
-        if len(known) < len(held):
-            self._refuse([one for one in held if not registry.find(one.claimed.kind)])
+        held = self._holdings.add(claimed, claimed_at=sent, lease_seconds=settings.lease_seconds)
+        # First of all, since what is held and not handed out would be renewed for ever.
+        self._executors.put([one for one in held if registry.find(one.claimed.kind)])
+        self.queues_met |= {one.queue for one in claimed}
+        unknown = [one for one in held if not registry.find(one.claimed.kind)]
+        if unknown:
+            self._refuse(unknown)
 
     def _refuse(self, unknown: list[Held]) -> None:
-        """Give back jobs of kinds this process has no handler for; give up those that nobody has had for too long."""
+        """
+        Give back jobs of kinds this process has no handler for; give up those that nobody has had for too long.
+
+        The rest of such a kind is put off too, or a thousand of them would be
+        claimed by fours before the first job of a known kind.
+        """
+        hopeless: set[int] = set()
+        try:
+            hopeless = self._hopeless(unknown)
+            maintenance.put_off({held.claimed.kind for held in unknown}, using=self.using)
+        finally:
+            for held in unknown:
+                given_up = held.lease.job_id in hopeless
+                self._settler.submit(held, Unclaimable(kind=held.claimed.kind, given_up=given_up))
+
+    def _hopeless(self, unknown: list[Held]) -> set[int]:
         old = Job.objects.using(self.using).filter(
             pk__in=[held.lease.job_id for held in unknown],
             unknown_since__lt=clock.in_seconds(-settings.unknown_kind_grace_seconds),
         )
-        hopeless = set(old.values_list("pk", flat=True))
-        listed = {
-            kind for kinds in Worker.objects.using(self.using).live().values_list("kinds", flat=True) for kind in kinds
-        }
-        for held in unknown:
-            kind = held.claimed.kind
-            given_up = held.lease.job_id in hopeless and kind not in listed
-            self._settler.submit(held, Unclaimable(kind=kind, given_up=given_up))
+        lists = Worker.objects.using(self.using).live().values_list("kinds", flat=True)
+        listed = {kind for kinds in lists for kind in kinds}
+        return set(old.exclude(kind__in=listed).values_list("pk", flat=True))
 
     def _claim_suspect(self) -> bool:
         """Claim one job that workers died of, alone; say whether ordinary claims may go on."""
@@ -172,21 +189,14 @@ class Claimer(Ticker):
         if not self._in_doubt:
             return
         strays = leases.stray_leases(self._worker, self._holdings.leases(), using=self.using)
-        leases.release(strays, started=False, using=self.using)
-        self._in_doubt = False
+        answers = leases.release(strays, started=False, using=self.using)
+        self._in_doubt = Answer.BUSY in answers.values()
 
     def _paused_queues(self) -> set[str]:
         if time.monotonic() - self._paused_read > settings.poll_seconds:
             self._paused = set(Queue.objects.using(self.using).paused().values_list("name", flat=True))
             self._paused_read = time.monotonic()
         return self._paused
-
-    def _meet_queues(self, names: set[str]) -> None:
-        """See that every queue in use has its row, for people to find and pause it."""
-        new = names - self._met
-        if new:
-            Queue.objects.using(self.using).bulk_create((Queue(name=name) for name in new), ignore_conflicts=True)
-            self._met |= new
 
     def _poll_seconds(self) -> float:
         return settings.poll_seconds * random.uniform(0.9, 1.1)  # noqa: S311

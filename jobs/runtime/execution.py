@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.dispatch import Signal
+
 from .. import exceptions, payload
 from ..conf import settings
 from ..context import JobContext, enter, leave
@@ -34,6 +36,13 @@ def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
         return Call(value=function(*args, **kwargs))
     except BaseException as error:  # noqa: BLE001 (user code must not end a worker)
         return Call(error=error)
+
+
+def tell(signal: Signal, sender: str, **facts: Any) -> None:
+    """Send a signal; a receiver that fails, in whatever way, is logged and harms nobody."""
+    sent = call(signal.send_robust, sender, **facts)
+    if sent.error is not None:
+        logger.error("signal receiver failed error=%s", safe_text(sent.error))
 
 
 def run(definition: JobDefinition[..., Any], body: Callable[[], Any], context: JobContext) -> Outcome:
@@ -109,13 +118,13 @@ def _stopped(reason: BaseException) -> Outcome:
     if isinstance(reason, exceptions.TimedOut):
         return Failed(failure=describe(reason), timed_out=True)
     if isinstance(reason, exceptions.CancelRequested):
-        return Stopped(str(reason))
+        return Stopped(safe_text(reason))
     # A lost lease too: the fence refuses this, unless nobody took the job meanwhile.
     return Released(started=True)
 
 
 def _snoozed(error: exceptions.Snooze) -> Outcome:
-    waited = call(seconds, error.seconds, "Snooze", most=MAX_DELAY_SECONDS)
+    waited = call(seconds, getattr(error, "seconds", None), "Snooze", most=MAX_DELAY_SECONDS)
     if waited.error is None:
         return Snoozed(waited.value, safe_text(error))
     return Failed(failure=describe(waited.error), is_hopeless=True)
@@ -123,8 +132,9 @@ def _snoozed(error: exceptions.Snooze) -> Outcome:
 
 def _delay(error: BaseException, definition: JobDefinition[..., Any], context: JobContext) -> float | None:
     """Return what the exception or the handler's own backoff function says; None leaves it to the stored backoff."""
-    if isinstance(error, exceptions.Retry) and error.after is not None:
-        chosen = call(seconds, error.after, "Retry after")
+    after = getattr(error, "after", None) if isinstance(error, exceptions.Retry) else None
+    if after is not None:
+        chosen = call(seconds, after, "Retry after")
     elif definition.backoff_function is not None:
         chosen = call(_asked, definition.backoff_function, context.attempt, error)
     else:

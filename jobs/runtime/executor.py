@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 import time
@@ -13,14 +14,17 @@ from django.db import connections
 from .. import registry, signals
 from ..conf import settings
 from ..context import JobContext
-from ..outcomes import Expired, Outcome, Released
+from ..outcomes import Expired, Failed, Outcome, Released
 from ..registry import JobDefinition
 from . import atomic, execution
 from .async_loop import AsyncLoop
+from .execution import call, describe, tell
 from .holdings import Held, Holdings
 from .own_connection import close_idle_handler_connections, tidy_handler_connections
 from .pace import Pace
 from .settler import Settler
+
+logger = logging.getLogger(__name__)
 
 CARE_SECONDS = 60.0
 
@@ -50,6 +54,8 @@ class Executors:
         self._pace = pace
         self._using = using
         self._on_room = on_room
+        self._epoch = 0
+        self._of_thread = threading.local()
         self._ready: queue.SimpleQueue[Held | None] = queue.SimpleQueue()
         self._async = AsyncLoop()
         self._threads = [
@@ -65,6 +71,14 @@ class Executors:
     def start(self) -> None:
         for thread in self._threads:
             thread.start()
+
+    @property
+    def are_alive(self) -> bool:
+        return all(thread.is_alive() for thread in self._threads)
+
+    def distrust_connections(self) -> None:
+        """After an outage: have every slot close the connections it holds before its next job."""
+        self._epoch += 1
 
     def put(self, held: list[Held]) -> None:
         for one in held:
@@ -99,11 +113,19 @@ class Executors:
         while (held := self._next()) is not None:
             self.last_taken = time.monotonic()
             self._on_room(self._ready.qsize())
-            self._handle(held)
+            self._after_epoch()
+            handled = call(self._handle, held)
+            if handled.error is not None:
+                self._failed(held, handled.error)
             if time.monotonic() - cared > CARE_SECONDS:
                 cared = time.monotonic()
                 close_idle_handler_connections()
         connections.close_all()
+
+    def _after_epoch(self) -> None:
+        if getattr(self._of_thread, "epoch", 0) != self._epoch:
+            self._of_thread.epoch = self._epoch
+            connections.close_all()
 
     def _next(self) -> Held | None:
         """Wait for a job, or for None, which ends the slot."""
@@ -124,13 +146,20 @@ class Executors:
         else:
             self._run(held, definition)
 
+    def _failed(self, held: Held, error: BaseException) -> None:
+        """Something around the handler broke, and not its own code: the slot goes on, the job does not."""
+        logger.error("slot failed job=%s", held.lease.job_id, exc_info=error)
+        if held.is_running:
+            self._holdings.finish(held)
+        self._settler.submit(held, Failed(failure=describe(error), is_hopeless=True))
+
     def _is_too_late(self, held: Held) -> bool:
         """Whether the lease might end before a heartbeat could renew it."""
         return held.is_lost or held.deadline - time.monotonic() <= settings.heartbeat_seconds
 
     def _run(self, held: Held, definition: JobDefinition[..., Any]) -> None:
         context = context_of(held)
-        signals.run_started.send_robust(held.claimed.kind, context=context)
+        tell(signals.run_started, held.claimed.kind, context=context)
         self._holdings.start(held, context)
         body = self._body(held, definition, context)
         if definition.options.atomic:
@@ -175,7 +204,4 @@ def context_of(held: Held) -> JobContext:
 
 def _has_expired(held: Held) -> bool:
     left = held.claimed.expires_in
-    if left is None:
-        return False
-    claimed_at = held.deadline - settings.lease_seconds
-    return time.monotonic() - claimed_at >= left.total_seconds()
+    return left is not None and time.monotonic() - held.claimed_at >= left.total_seconds()

@@ -6,11 +6,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from django.db import transaction
+
 from .. import clock, leases, signals
 from ..conf import settings
 from ..exceptions import CancelRequested, LeaseLost, TimedOut
 from ..leases import Answer, Beat, Renewal
 from ..models import Worker
+from ..models.locking import unlocked
+from .execution import tell
 from .holdings import Held, Holdings
 from .ticker import Ticker
 
@@ -60,15 +64,15 @@ class Heartbeat(Ticker):
         for one in held:
             self._watch(one, now)
         is_beat = now >= self._next_beat
-        if is_beat:
-            self._write_worker()
+        self._busy &= {one.lease for one in held}
         self._renew([one for one in held if not one.is_lost and (is_beat or self._has_news(one))])
         if is_beat:
             self._next_beat = now + settings.heartbeat_seconds
+            self._write_worker()
         return max(0.0, min(LOOK_SECONDS, self._next_beat - time.monotonic()))
 
     def _notice_a_stop(self, now: float) -> None:
-        """A turn that comes a heartbeat late means that the whole process stood still (SIGSTOP, a laptop asleep)."""
+        """A turn that comes a heartbeat late means that the whole process stood still (SIGSTOP, a frozen machine)."""
         if now - self._last_look > LOOK_SECONDS + settings.heartbeat_seconds:
             self._on_outage()
         self._last_look = now
@@ -86,10 +90,10 @@ class Heartbeat(Ticker):
     def _lose(self, held: Held) -> None:
         held.is_lost = True
         held.stop(LeaseLost(f"Claim {held.lease.claim_no} of job #{held.lease.job_id} lost its lease."))
-        if not held.is_finished:
+        if not held.is_settling:
             lease = held.lease
-            signals.lease_lost.send_robust(
-                held.claimed.kind, job_id=lease.job_id, claim_no=lease.claim_no, worker=self._worker
+            tell(
+                signals.lease_lost, held.claimed.kind, job_id=lease.job_id, claim_no=lease.claim_no, worker=self._worker
             )
 
     def _has_news(self, held: Held) -> bool:
@@ -127,12 +131,15 @@ class Heartbeat(Ticker):
                 held.stored_report = (beat.progress, beat.log or "")
         elif renewal.answer is Answer.BUSY:
             self._busy.add(held.lease)
-        elif not held.is_finished:
-            # A finished one is being settled at this moment, which ends its lease too.
+        elif not held.is_settling:
             self._lose(held)
 
     def _write_worker(self) -> None:
-        row = Worker.objects.using(self.using).filter(name=self._worker)
-        row.update(heartbeat_at=clock.now(), running=self._holdings.running, refused=self._holdings.refused)
-        if row.filter(drain_requested_at__isnull=False).exists():
+        """Last of all, and without waiting: the leases matter more than this process's own row."""
+        rows = Worker.objects.using(self.using).filter(name=self._worker)
+        with transaction.atomic(using=self.using):
+            asked = list(unlocked(rows).values_list("drain_requested_at", flat=True))
+            if asked:
+                rows.update(heartbeat_at=clock.now(), running=self._holdings.running, refused=self._holdings.refused)
+        if any(asked):
             self._on_drain()

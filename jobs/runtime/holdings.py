@@ -16,19 +16,33 @@ class Held:
     One claimed job on its way through the process.
 
     ``deadline`` is the monotonic time before the claim or renewal was sent,
-    plus the lease: this side gives up before the database can.
+    plus the lease: this side gives up before the database can. Once
+    ``is_settling``, the lease may be gone because of this process itself.
     """
 
-    __slots__ = ("claimed", "context", "deadline", "is_finished", "is_lost", "lease", "started", "stored_report")
+    __slots__ = (
+        "claimed",
+        "claimed_at",
+        "context",
+        "deadline",
+        "is_finished",
+        "is_lost",
+        "is_settling",
+        "lease",
+        "started",
+        "stored_report",
+    )
 
-    def __init__(self, claimed: Claimed, *, deadline: float) -> None:
+    def __init__(self, claimed: Claimed, *, claimed_at: float, lease_seconds: float) -> None:
         self.claimed = claimed
+        self.claimed_at = claimed_at
         self.lease = claimed.lease
-        self.deadline = deadline
+        self.deadline = claimed_at + lease_seconds
         self.context: JobContext | None = None
         self.started: float | None = None
         self.is_finished = False
         self.is_lost = False
+        self.is_settling = False
         self.stored_report: object = None
 
     @property
@@ -70,8 +84,9 @@ class Holdings:
         """Handlers called since the start, and those that will be called if nothing is handed back."""
         return self.begun + self._unbegun
 
-    def add(self, claimed: Iterable[Claimed], *, deadline: float) -> list[Held]:
-        added = [Held(one, deadline=deadline) for one in claimed]
+    def add(self, claimed: Iterable[Claimed], *, claimed_at: float, lease_seconds: float) -> list[Held]:
+        """Take in what a claim gave; ``claimed_at`` is the monotonic time before it was sent."""
+        added = [Held(one, claimed_at=claimed_at, lease_seconds=lease_seconds) for one in claimed]
         with self._lock:
             self._unbegun += len(added)
             for held in added:

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import leases, maintenance, signals
 from ..conf import settings
+from .execution import tell
 from .ticker import Ticker
 
 TIDY_SECONDS = 5.0
@@ -26,10 +27,19 @@ class Janitor(Ticker):
 
     name = "janitor"
 
-    def __init__(self, *, last_outage: Callable[[], float], on_rescue: Callable[[], None], **ticker: Any) -> None:
+    def __init__(
+        self,
+        *,
+        last_outage: Callable[[], float],
+        on_rescue: Callable[[], None],
+        queues_met: Callable[[], set[str]],
+        **ticker: Any,
+    ) -> None:
         super().__init__(**ticker)
         self._last_outage = last_outage
         self._on_rescue = on_rescue
+        self._queues_met = queues_met
+        self._queues_written: set[str] = set()
         self._next_tidy = time.monotonic()
         self._next_prune = time.monotonic() + PRUNE_SECONDS / 2
         self._pruning: Iterator[tuple[str, int]] | None = None
@@ -52,7 +62,8 @@ class Janitor(Ticker):
         while True:
             rescued = leases.rescue(limit=RESCUE_CHUNK, using=self.using)
             for one in rescued:
-                signals.job_rescued.send_robust(
+                tell(
+                    signals.job_rescued,
                     one.kind,
                     job_id=one.lease.job_id,
                     claim_no=one.lease.claim_no,
@@ -66,8 +77,11 @@ class Janitor(Ticker):
 
     def _tidy(self) -> None:
         maintenance.expire(using=self.using)
+        new = self._queues_met() - self._queues_written
+        if new and maintenance.meet_queues(new, using=self.using):
+            self._queues_written |= new
         for name in maintenance.resume_queues(using=self.using):
-            signals.queue_resumed.send_robust(name)
+            tell(signals.queue_resumed, name)
 
     def _prune(self) -> None:
         if self._pruning is None:
@@ -77,4 +91,4 @@ class Janitor(Ticker):
             self._pruning = None
             self._next_prune = time.monotonic() + PRUNE_SECONDS
         else:
-            signals.jobs_pruned.send_robust(batch[0], count=batch[1])
+            tell(signals.jobs_pruned, batch[0], count=batch[1])

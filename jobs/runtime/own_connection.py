@@ -22,6 +22,7 @@ def use_own_connection(alias: str) -> None:
     wrapper: Any = connections.create_connection(alias)
     config = copy.deepcopy(connections[alias].settings_dict)
     config["CONN_MAX_AGE"] = None
+    config["AUTOCOMMIT"] = True
     if wrapper.vendor == "postgresql":
         config["OPTIONS"] = _postgresql_options(config.get("OPTIONS", {}))
     wrapper.settings_dict = config
@@ -53,6 +54,10 @@ def tidy_handler_connections() -> None:
             _abandon(connection)
         elif connection.errors_occurred:
             _close_if_unusable(connection)
+        elif connection.settings_dict["OPTIONS"].get("pool"):
+            # Back to the pool: a slot that kept its own would starve the others.
+            connection.close()
+        connection.health_check_done = False  # type: ignore[attr-defined]
         if connection.queries_logged:
             reset_queries()
 

@@ -7,8 +7,8 @@ import os
 import random
 import secrets
 import socket
-import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,10 +31,10 @@ class Record:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self._plan = plan
 
-    def create(self, stopping: threading.Event) -> bool:
-        """Write the row, waiting for the database if it is away; say whether it was written before ``stopping``."""
+    def create(self, is_stopping: Callable[[], bool]) -> bool:
+        """Write the row, waiting for the database if it is away; say whether it was written before ``is_stopping``."""
         failures = 0
-        while not stopping.is_set():
+        while not is_stopping():
             try:
                 self._insert()
             except (OperationalError, InterfaceError) as error:
@@ -42,7 +42,7 @@ class Record:
                 if not failures:
                     logger.warning("waiting for the database error=%s", " ".join(str(error).split()))
                 failures += 1
-                stopping.wait(min(0.1 * 2 ** min(failures, 10), LONGEST_PAUSE) * random.uniform(0.5, 1))  # noqa: S311
+                _pause(min(0.1 * 2 ** min(failures, 10), LONGEST_PAUSE), is_stopping)
             else:
                 return True
         return False
@@ -71,6 +71,12 @@ class Record:
             started_at=clock.now(),
             heartbeat_at=clock.now(),
         )
+
+
+def _pause(longest: float, is_stopping: Callable[[], bool]) -> None:
+    until = time.monotonic() + longest * random.uniform(0.5, 1)  # noqa: S311
+    while time.monotonic() < until and not is_stopping():
+        time.sleep(0.05)
 
 
 def clock_skew(using: str) -> float:

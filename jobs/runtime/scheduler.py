@@ -27,17 +27,18 @@ class Scheduler(Ticker):
         seen = maintenance.survey(using=self.using)
         if seen.expired_leases:
             self._on_expired_lease()
-        self._claimer.note(pending=seen.pending, suspects=seen.suspects)
+        self._claimer.note_survey(seen)
         poll = settings.poll_seconds * random.uniform(0.9, 1.1)  # noqa: S311
-        if seen.next_run_in is None or seen.next_run_in > poll:
+        if seen.next_run_in is None:
             return poll
-        return 0.0 if self._promote(seen.next_run_in) else max(0.001, min(seen.next_run_in, poll))
+        if seen.next_run_in > 0:
+            return min(seen.next_run_in, poll)
+        # None promoted though some are due: somebody holds them, or another worker was first.
+        return 0.0 if self._promote() else poll
 
-    def _promote(self, next_run_in: float) -> bool:
-        """Promote one chunk of due jobs; say whether to look again at once."""
-        if next_run_in > 0:
-            return False
+    def _promote(self) -> bool:
+        """Promote one chunk of due jobs; say whether there were any."""
         promoted = maintenance.promote(using=self.using)
         if promoted:
-            self._claimer.note(pending=True, suspects=False)
+            self._claimer.note_ready()
         return promoted > 0

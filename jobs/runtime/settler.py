@@ -11,9 +11,9 @@ from typing import Any
 from django.db import DataError, Error, IntegrityError
 
 from .. import leases, signals
-from ..leases import Answer, Settlement
+from ..leases import Answer, Lease, Settlement
 from ..outcomes import Failed, Failure, Outcome, Verdict, decide
-from .execution import safe_text
+from .execution import safe_text, tell
 from .holdings import Held, Holdings
 from .ticker import Ticker
 
@@ -58,12 +58,14 @@ class Settler(Ticker):
         self._holdings = holdings
         self._worker = worker
         self._inbox: queue.SimpleQueue[Ended] = queue.SimpleQueue()
-        self._batch: list[Ended] = []
+        self._batch: dict[Lease, Ended] = {}
         self._busy: list[Ended] = []
+        self._busy_until = 0.0
         self._oldest: float | None = None
 
     def submit(self, held: Held, outcome: Outcome) -> None:
         """Decide on ``outcome`` and have it written; returns at once."""
+        held.is_settling = True
         self._inbox.put(ended(held, outcome))
         self.wake()
 
@@ -85,23 +87,24 @@ class Settler(Ticker):
         """Settle one batch; outcomes that came meanwhile make the next turn come at once."""
         self._gather()
         if self._batch:
-            self._oldest = min(one.at for one in self._batch)
-            self._flush(self._batch)
-            self._batch = []
+            self._oldest = min(one.at for one in self._batch.values())
+            self._flush(list(self._batch.values()))
             self._oldest = None
         if not self._inbox.empty():
             return 0.0
         return BUSY_PAUSE if self._busy else 1.0
 
     def _gather(self) -> None:
-        due = [one for one in self._busy if not self._batch]
-        self._busy = [] if due else self._busy
-        self._batch += due
+        if self._busy and time.monotonic() >= self._busy_until:
+            self._batch |= {one.held.lease: one for one in self._busy}
+            self._busy = []
         while len(self._batch) < BATCH:
             try:
-                self._batch.append(self._inbox.get_nowait())
+                one = self._inbox.get_nowait()
             except queue.Empty:
                 return
+            # At a shutdown a run may be handed back and yet end: the first word counts.
+            self._batch.setdefault(one.held.lease, one)
 
     def _flush(self, batch: list[Ended]) -> None:
         try:
@@ -128,7 +131,11 @@ class Settler(Ticker):
             return
         (bad,) = batch
         if bad.verdict.failure is not None and bad.verdict.failure.exception_class == REFUSED:
-            raise error
+            # Not even its failure can be written. Its lease will end, and people can see why.
+            logger.critical("outcome given up job=%s error=%s", bad.held.lease.job_id, safe_text(error))
+            self._batch.pop(bad.held.lease, None)
+            self._holdings.remove(bad.held.lease)
+            return
         failure = Failure(exception_class=REFUSED, message=safe_text(error))
         logger.error("outcome refused by the database job=%s error=%s", bad.held.lease.job_id, failure.message)
         hopeless = Failed(failure=failure, is_hopeless=True)
@@ -136,21 +143,27 @@ class Settler(Ticker):
 
     def _answered(self, one: Ended, answer: Answer) -> None:
         lease, kind = one.held.lease, one.held.claimed.kind
+        self._batch.pop(lease, None)
         if answer is Answer.BUSY:
             self._busy.append(one)
+            self._busy_until = time.monotonic() + BUSY_PAUSE
             return
         if answer is Answer.DONE or (one.in_doubt and self._was_written(one)):
             self._done(one)
         else:
             self._holdings.remove(lease)
             self._holdings.refused += 1
-            signals.lease_lost.send_robust(kind, job_id=lease.job_id, claim_no=lease.claim_no, worker=self._worker)
+            tell(signals.lease_lost, kind, job_id=lease.job_id, claim_no=lease.claim_no, worker=self._worker)
 
     def _done(self, one: Ended) -> None:
         lease = one.held.lease
         self._holdings.remove(lease)
-        signals.run_finished.send_robust(
-            one.held.claimed.kind, job_id=lease.job_id, claim_no=lease.claim_no, verdict=one.verdict
+        tell(
+            signals.run_finished,
+            one.held.claimed.kind,
+            job_id=lease.job_id,
+            claim_no=lease.claim_no,
+            verdict=one.verdict,
         )
 
     def _was_written(self, one: Ended) -> bool:

@@ -7,7 +7,7 @@ import random
 import threading
 from collections.abc import Callable
 
-from django.db import DatabaseError, InterfaceError, connections
+from django.db import DatabaseError, InterfaceError, OperationalError, connections
 
 from .own_connection import use_own_connection
 
@@ -36,11 +36,15 @@ class Ticker:
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._failures = 0
-        self._database_is_away = False
+        self._outages = 0
         self._thread = threading.Thread(target=self._loop, name=f"jobs-{self.name}", daemon=True)
 
     def run_once(self) -> float:
         raise NotImplementedError
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
 
     def start(self) -> None:
         self._thread.start()
@@ -63,12 +67,16 @@ class Ticker:
 
     def _loop(self) -> None:
         use_own_connection(self.using)
-        while not self._stopping.is_set():
-            pause = self._turn()
-            if pause > 0:
-                self._woken.wait(pause)
-            self._woken.clear()
-        connections.close_all()
+        try:
+            while not self._stopping.is_set():
+                pause = self._turn()
+                if pause > 0:
+                    self._woken.wait(pause)
+                self._woken.clear()
+            connections.close_all()
+        finally:
+            if not self._stopping.is_set():
+                self._on_death(f"{self.name} has ended")
 
     def _turn(self) -> float:
         try:
@@ -82,13 +90,13 @@ class Ticker:
         return pause
 
     def _after_outage(self, error: Exception) -> float:
-        if not self._database_is_away:
+        if not self._outages:
             logger.warning("database error ticker=%s error=%s", self.name, " ".join(str(error).split()))
-        self._database_is_away = True
-        self._failures += 1
+        self._outages += 1
         connections[self.using].close()
-        self._on_outage()
-        return self._backoff()
+        if isinstance(error, OperationalError | InterfaceError):
+            self._on_outage()
+        return self._backoff(self._outages)
 
     def _after_failure(self) -> float:
         self._failures += 1
@@ -96,14 +104,13 @@ class Ticker:
         if self._failures >= MOST_FAILURES:
             self._stopping.set()
             self._on_death(f"{self.name} failed {self._failures} times in a row")
-        return self._backoff()
+        return self._backoff(self._failures)
 
-    def _backoff(self) -> float:
-        longest: float = min(0.1 * 2 ** min(self._failures, 10), LONGEST_PAUSE)
+    def _backoff(self, turns: int) -> float:
+        longest: float = min(0.1 * 2 ** min(turns, 10), LONGEST_PAUSE)
         return longest * random.uniform(0.5, 1)  # noqa: S311
 
     def _recovered(self) -> None:
-        if self._database_is_away:
+        if self._outages:
             logger.warning("database is back ticker=%s", self.name)
-        self._database_is_away = False
-        self._failures = 0
+        self._outages = self._failures = 0

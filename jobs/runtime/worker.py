@@ -14,11 +14,11 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connections
 
-from .. import signals
+from .. import maintenance, signals
 from ..conf import settings
-from ..models import Job, Queue
 from ..wakeups import CANCEL, DRAIN, READY, Wakeup
 from .claimer import Claimer
+from .execution import tell
 from .executor import Executors
 from .exits import EXIT_BROKEN, EXIT_DRAINED, EXIT_OK, EXIT_RELOAD, EXIT_WEDGED
 from .heartbeat import Heartbeat
@@ -37,7 +37,7 @@ from .ticker import Ticker
 
 logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 0.1
 BURST_LOOK_SECONDS = 0.02
 
 
@@ -57,6 +57,7 @@ class Worker:
         self.wedged: list[Held] = []
         self.all_threads_ended = True
         self._stop = threading.Event()
+        self._signal = 0
         self._reason = "finished"
         self._exit_code = EXIT_OK
         self._last_outage = -1e9
@@ -87,7 +88,8 @@ class Worker:
         )
         self.janitor = Janitor(
             last_outage=lambda: self._last_outage,
-            on_rescue=lambda: self.claimer.note(pending=True, suspects=True),
+            on_rescue=lambda: self.scheduler.wake(),
+            queues_met=lambda: self.claimer.queues_met,
             **common,
         )
         self.scheduler = Scheduler(self.claimer, on_expired_lease=self.janitor.wake, **common)
@@ -106,21 +108,24 @@ class Worker:
     def run(self) -> int:
         """Work until asked to stop, or in a burst until nothing is due; return the exit code."""
         use_own_connection(self.plan.using)
-        if not self.record.create(self._stop):
+        if not self.record.create(self._is_stopping):
             return self._exit_code
+        connections.close_all()
         self._on_ready()
-        signals.worker_started.send_robust(self.name, worker=self)
+        tell(signals.worker_started, self.name, worker=self)
         for ticker in self._tickers:
             ticker.start()
         self.executors.start()
         watch = CodeWatch(lambda path: self._end(EXIT_RELOAD, f"{path} has changed"))
         if self.plan.reload:
             watch.start()
-        while not self._stop.wait(BURST_LOOK_SECONDS if self.plan.burst else LOOK_SECONDS):
+        while not self._is_stopping():
             self._look()
+            # Not an Event's wait: a signal handler that meets its lock would wait for itself.
+            time.sleep(BURST_LOOK_SECONDS if self.plan.burst else LOOK_SECONDS)
         watch.stop()
         wind_down(self)
-        signals.worker_stopped.send_robust(self.name, worker=self, reason=self._reason)
+        tell(signals.worker_stopped, self.name, worker=self, reason=self._reason)
         connections.close_all()
         return self._exit_code
 
@@ -136,11 +141,19 @@ class Worker:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
-        if self._stop.is_set():
+        if self._signal or self._stop.is_set():
             os._exit(128 + number)
-        self.stop(signal.Signals(number).name)
+        self._signal = number
+
+    def _is_stopping(self) -> bool:
+        if self._signal:
+            self.stop(signal.Signals(self._signal).name)
+        return self._stop.is_set()
 
     def _look(self) -> None:
+        dead = [ticker.name for ticker in self._tickers if not ticker.is_alive]
+        if dead or not self.executors.are_alive:
+            self._end(EXIT_BROKEN, f"{', '.join(dead) or 'a slot'} has ended by itself")
         if self.plan.burst and self._is_drained():
             self.stop("nothing is due any more")
         spent = self.plan.spent(begun=self.holdings.begun, age=time.monotonic() - self._started)
@@ -151,19 +164,13 @@ class Worker:
         """Whether nothing is due that this worker could run, and nothing is under way in it."""
         if len(self.holdings):
             return False
-        jobs = Job.objects.using(self.plan.using)
-        ready = jobs.pending()
-        if self.plan.queues:
-            ready = ready.filter(queue__in=list(self.plan.queues))
         try:
-            paused = list(Queue.objects.using(self.plan.using).paused().values_list("name", flat=True))
-            mine = jobs.running().filter(lease_owner=self.name)
-            if ready.exclude(queue__in=paused).exists() or jobs.due().exists() or mine.exists():
-                return False
+            return not maintenance.has_work(self.name, self.plan.queues, using=self.plan.using) and not len(
+                self.holdings
+            )
         except (DatabaseError, InterfaceError):
             connections[self.plan.using].close()
             return False
-        return not len(self.holdings)
 
     def _hear(self, wakeup: Wakeup) -> None:
         """Act on a notification; what it does not say, the next poll finds."""
@@ -171,7 +178,7 @@ class Worker:
             if wakeup.whom == self.name:
                 self.heartbeat.beat_now()
         elif wakeup.what == READY and self._serves(wakeup.whom):
-            self.claimer.note(pending=True, suspects=False)
+            self.claimer.note_ready()
         else:
             self.scheduler.wake()
 
@@ -185,6 +192,7 @@ class Worker:
 
     def _note_outage(self) -> None:
         self._last_outage = time.monotonic()
+        self.executors.distrust_connections()
 
     def _drained(self) -> None:
         self._end(EXIT_DRAINED, "drained by a person")

@@ -1,0 +1,379 @@
+"""What must not take a worker down, stop it, or make it do a thing twice: each was once found to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection, connections, transaction
+from django.test import override_settings
+
+from jobs import JobContext, Retry, Snooze, clock, job, leases, maintenance, operations, signals
+from jobs.leases import Settlement
+from jobs.models import Job, JobRun, Queue, Worker
+from jobs.outcomes import Succeeded
+from jobs.runtime.holdings import Holdings
+from jobs.runtime.scheduler import Scheduler
+from jobs.runtime.settler import Settler
+from jobs.states import State
+from tests.jobs import echo, noop
+from tests.leasing import claim, silence
+from tests.working import burst, running, wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FAST = {"LEASE_SECONDS": 3, "HEARTBEAT_SECONDS": 0.5, "POLL_SECONDS": 0.05}
+on_postgresql = pytest.mark.skipif(
+    "sqlite" in connection.settings_dict["ENGINE"], reason="SQLite locks the whole database"
+)
+
+GATE = threading.Event()
+CALLS: list[Any] = []
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    GATE.clear()
+    CALLS.clear()
+    with override_settings(JOBS=FAST):
+        yield
+    GATE.set()
+
+
+@contextmanager
+def elsewhere(statement: str, *params: Any) -> Iterator[None]:
+    """Keep a transaction that has done ``statement`` open on a connection of its own."""
+    other: Any = connections.create_connection("default")
+    other.ensure_connection()
+    other.set_autocommit(False)
+    try:
+        with other.cursor() as cursor:
+            cursor.execute(statement, params)
+        yield
+    finally:
+        other.rollback()
+        other.close()
+
+
+class OwnRetry(Retry):
+    def __init__(self, code: int) -> None:
+        """Forget to call the base class."""
+
+
+@job("resilience.own_retry")
+def own_retry() -> None:
+    raise OwnRetry(503)
+
+
+@job("resilience.progress", takes_context=True)
+def reports(ctx: JobContext) -> None:
+    CALLS.append("called")
+    while not GATE.wait(0.01):
+        ctx.progress(Decimal("1.5"), 10**5000)  # type: ignore[arg-type]
+
+
+@job("resilience.wait", takes_context=True)
+def waits(ctx: JobContext) -> None:
+    CALLS.append(ctx.attempt)
+    GATE.wait(30)
+
+
+@job("resilience.again")
+def again() -> None:
+    CALLS.append("again")
+    if len(CALLS) % 25:
+        raise Snooze(0)
+
+
+@job("resilience.query")
+def queries() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        return int(cursor.fetchone()[0])
+
+
+@job("resilience.hook", atomic=True, takes_context=True)
+def hooks(ctx: JobContext) -> None:
+    def hook() -> None:
+        GATE.wait(2)
+        CALLS.append(ctx.should_stop)
+
+    transaction.on_commit(hook)
+
+
+def test_an_exception_that_breaks_its_base_class_is_a_failure_and_the_slot_goes_on() -> None:
+    own_retry.using(max_attempts=1).enqueue()
+    noop.enqueue()
+
+    code = burst(concurrency=1)
+
+    assert code == 0
+    assert sorted(Job.objects.values_list("state", flat=True)) == ["dead", "succeeded"]
+
+
+def test_a_row_with_impossible_backoff_is_retried_all_the_same() -> None:
+    one = own_retry.enqueue()
+    Job.objects.update(backoff_base=0.1, backoff_cap=-5, backoff_jitter=7)
+
+    burst(concurrency=1)
+
+    one.refresh_from_db()
+    assert (one.attempt, one.error[:8]) == (8, "OwnRetry")
+
+
+@pytest.mark.parametrize("error", [SystemExit, ValueError, KeyboardInterrupt])
+def test_a_signal_receiver_that_fails_harms_nobody(error: type[BaseException]) -> None:
+    def receiver(**_: Any) -> None:
+        raise error("from a receiver")
+
+    for signal in (signals.run_started, signals.run_finished, signals.worker_started):
+        signal.connect(receiver)
+    try:
+        jobs = [echo.enqueue(number) for number in range(10)]
+        code = burst()
+    finally:
+        for signal in (signals.run_started, signals.run_finished, signals.worker_started):
+            signal.disconnect(receiver)
+
+    assert (code, Job.objects.succeeded().count()) == (0, len(jobs))
+
+
+def test_a_thread_of_the_engine_that_ends_takes_the_worker_down() -> None:
+    with running(grace=0) as one:
+        wait_until(lambda: Worker.objects.exists())
+        one.worker.settler._stopping.set()
+        one.thread.join(20)
+
+    assert one.code == 1
+
+
+def test_progress_in_odd_numbers_is_stored_as_json_has_it() -> None:
+    reports.enqueue()
+
+    with running():
+        stored = wait_until(lambda: Job.objects.get().progress)
+        GATE.set()
+
+    assert stored == {"done": 1.5, "total": None, "message": ""}
+
+
+@on_postgresql
+def test_a_queue_that_somebody_is_just_pausing_blocks_no_claim() -> None:
+    with elsewhere("INSERT INTO jobs_queue (name, paused_by, pause_reason) VALUES ('new', '', '')"), running():
+        noop.using(queue="new").enqueue()
+        wait_until(lambda: Job.objects.succeeded().count() == 1)
+        noop.enqueue()
+        wait_until(lambda: Job.objects.succeeded().count() == 2)
+
+
+@on_postgresql
+def test_a_locked_worker_row_stops_no_heartbeat() -> None:
+    waits.enqueue()
+
+    with running() as one:
+        wait_until(lambda: CALLS)
+        with elsewhere("SELECT 1 FROM jobs_worker WHERE name = %s FOR UPDATE", one.worker.name), running():
+            begun = Job.objects.get().started_at
+            wait_until(lambda: (clock.read("default") - begun).total_seconds() > 4.5)
+        GATE.set()
+        wait_until(lambda: Job.objects.succeeded().exists())
+
+    assert (CALLS, JobRun.objects.count()) == ([1], 1)
+
+
+@on_postgresql
+def test_a_locked_queue_row_stops_no_rescue() -> None:
+    operations.pause("other")
+    Queue.objects.update(resume_at=clock.in_seconds(-5))
+    echo.enqueue(1)
+    (claimed,) = claim("dead worker")
+    silence(claimed.lease)
+
+    with elsewhere("SELECT 1 FROM jobs_queue FOR UPDATE"), running():
+        wait_until(lambda: Job.objects.succeeded().exists())
+
+
+@on_postgresql
+def test_a_due_job_that_somebody_holds_is_looked_for_at_the_pace_of_the_poll() -> None:
+    one = noop.using(delay=60).enqueue()
+    Job.objects.update(run_at=clock.in_seconds(-1))
+
+    class Claimer:
+        def note_survey(self, seen: Any) -> None: ...
+
+        def note_ready(self) -> None: ...
+
+    scheduler = Scheduler(
+        Claimer(),  # type: ignore[arg-type]
+        on_expired_lease=lambda: None,
+        using="default",
+        on_outage=lambda: None,
+        on_death=lambda reason: None,
+    )
+    with elsewhere("SELECT 1 FROM jobs_job WHERE id = %s FOR UPDATE", one.pk):
+        pause = scheduler.run_once()
+
+    assert pause >= 0.9 * FAST["POLL_SECONDS"]
+
+
+@on_postgresql
+def test_prune_leaves_a_job_that_a_row_of_the_site_refers_to() -> None:
+    referred, other = noop.enqueue(), noop.enqueue()
+    burst()
+    Job.objects.update(finished_at=clock.in_seconds(-40 * 86_400))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TABLE site_order (job_id bigint REFERENCES jobs_job DEFERRABLE INITIALLY DEFERRED);"
+            f"INSERT INTO site_order VALUES ({referred.pk})"
+        )
+
+    try:
+        pruned = dict(maintenance.prune(using="default"))
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP TABLE site_order")
+
+    assert pruned == {"succeeded": 1}
+    assert (Job.objects.get(), JobRun.objects.get().job_id) == (referred, referred.pk)
+    assert other.pk != referred.pk
+
+
+def test_a_burst_does_not_end_between_two_states_of_a_job() -> None:
+    for _ in range(3):
+        again.enqueue()
+
+    with override_settings(JOBS=FAST | {"POLL_SECONDS": 0.01}):
+        burst(concurrency=1)
+
+    assert Job.objects.exclude(state=State.SUCCEEDED).count() == 0
+
+
+def test_a_returned_job_shares_no_metadata_with_the_next() -> None:
+    noop.enqueue().metadata["secret"] = 1
+
+    second, third = noop.enqueue(), noop.using(delay=60).enqueue()
+
+    assert (second.metadata, third.metadata) == ({}, {})
+    assert set(Job.objects.filter(metadata={}).values_list("pk", flat=True)) >= {second.pk, third.pk}
+
+
+def test_a_run_that_a_rescuer_wrote_does_not_count_as_settled() -> None:
+    noop.enqueue()
+    (claimed,) = claim()
+    silence(claimed.lease)
+    leases.rescue(using="default")
+
+    assert not leases.is_settled(claimed.lease, using="default")
+
+
+def test_a_batch_halved_and_then_cut_off_refuses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [noop.enqueue() for _ in range(4)]
+    holdings = Holdings()
+    held = holdings.add(claim(), claimed_at=0.0, lease_seconds=1e9)
+    settler = Settler(holdings, worker="w1", using="default", on_outage=lambda: None, on_death=lambda reason: None)
+    for number, one in enumerate(held):
+        settler.submit(one, Succeeded('{"broken": ' if number == 3 else None))
+    whole = leases.settle
+    turns = iter(range(100))
+
+    def settle(settlements: list[Settlement], *, using: str) -> Any:
+        # Whole batch, first half, and then, before the second, the connection goes.
+        if next(turns) == 2:
+            raise OperationalError("server closed the connection unexpectedly")
+        return whole(settlements, using=using)
+
+    monkeypatch.setattr(leases, "settle", settle)
+    with pytest.raises(OperationalError):
+        settler.run_once()
+    settler.run_once()
+
+    assert (holdings.refused, len(holdings)) == (0, 0)
+    assert sorted(Job.objects.values_list("state", flat=True)) == ["dead", *["succeeded"] * (len(jobs) - 1)]
+
+
+@override_settings(JOBS=FAST | {"ALLOW_UNKNOWN_KINDS": True})
+def test_a_known_kind_does_not_wait_behind_thousands_of_unknown_ones() -> None:
+    from jobs import JobSpec
+
+    Job.objects.enqueue_many([JobSpec("nobody.handles") for _ in range(5_000)])
+    known = noop.enqueue()
+
+    with running():
+        wait_until(lambda: Job.objects.get(pk=known.pk).state == State.SUCCEEDED)
+
+    assert Job.objects.filter(kind="nobody.handles", attempt=0).count() == 5_000
+
+
+@on_postgresql
+def test_after_an_outage_no_handler_gets_a_dead_connection() -> None:
+    with running(concurrency=2) as one:
+        for _ in range(4):
+            queries.using(max_attempts=1).enqueue()
+        wait_until(lambda: Job.objects.succeeded().count() == 4)
+        outages = one.worker.executors._epoch
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        wait_until(lambda: one.worker.executors._epoch > outages)
+        for _ in range(4):
+            queries.using(max_attempts=1).enqueue()
+        wait_until(lambda: Job.objects.filter(finished_at__isnull=False).count() == 8)
+
+    assert Job.objects.succeeded().count() == 8
+
+
+def test_a_hook_that_outlasts_a_heartbeat_is_not_told_that_its_lease_is_lost() -> None:
+    lost: list[Any] = []
+
+    def receiver(**facts: Any) -> None:
+        lost.append(facts)
+
+    signals.lease_lost.connect(receiver)
+    hooks.enqueue()
+    try:
+        burst()
+    finally:
+        signals.lease_lost.disconnect(receiver)
+
+    assert (CALLS, lost, Job.objects.get().state) == ([False], [], State.SUCCEEDED)
+
+
+@on_postgresql
+def test_atomic_runs_at_read_committed_whatever_the_session_says() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "ALTER DATABASE "
+            + connection.ops.quote_name(connection.settings_dict["NAME"])
+            + " SET default_transaction_isolation = 'repeatable read'"
+        )
+    try:
+        hooks.enqueue()
+        GATE.set()
+        burst()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "ALTER DATABASE "
+                + connection.ops.quote_name(connection.settings_dict["NAME"])
+                + " RESET default_transaction_isolation"
+            )
+
+    assert Job.objects.get().state == State.SUCCEEDED
+
+
+def test_stranded_jobs_passed_over_do_not_make_the_claimer_wait_for_a_poll() -> None:
+    for _ in range(3):
+        noop.enqueue()
+    Job.objects.update(stranded=1)
+    for _ in range(3):
+        noop.enqueue()
+
+    now, later = leases.claim("w1", slots=0, ahead=6, lease_seconds=30, using="default")
+
+    assert (len(now), len(later)) == (0, 3)
