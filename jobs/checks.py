@@ -18,10 +18,8 @@ from django.core.checks import CheckMessage, Error, Info, Tags, Warning, registe
 from django.db import DEFAULT_DB_ALIAS, connections, router
 
 from . import conf, registry
-from .exceptions import InvalidSettings
 from .models import Job, JobEvent, JobRun, Queue, Worker
 
-LEASE_PER_HEARTBEAT = 3
 LOWEST_POSTGRESQL = 15
 SUPPORTED = ("postgresql", "sqlite")
 
@@ -30,31 +28,10 @@ Found = Iterator[CheckMessage]
 
 @register("jobs")
 def check_settings(**_: Any) -> list[CheckMessage]:
-    """Look for unknown keys and impossible values in JOBS."""
+    """Look for unknown keys in JOBS, impossible values, and a heartbeat too slow for its lease."""
     hint = "The keys, their defaults and their limits are in the README under Settings."
     return [
         Error(problem, hint=hint, id="jobs.E001") for problem in conf.problems(getattr(django_settings, "JOBS", {}))
-    ]
-
-
-@register("jobs")
-def check_heartbeat(**_: Any) -> list[CheckMessage]:
-    """Look whether a lease outlives two late heartbeats."""
-    try:
-        lease, heartbeat = conf.settings.lease_seconds, conf.settings.heartbeat_seconds
-    except InvalidSettings:
-        return []
-    # Rounded, since three times 1.1 is more than 3.3.
-    if round(lease - heartbeat * LEASE_PER_HEARTBEAT, 6) >= 0:
-        return []
-    return [
-        Error(
-            f"JOBS['HEARTBEAT_SECONDS'] is {heartbeat:g} and JOBS['LEASE_SECONDS'] is {lease:g}: one late renewal, and a "
-            "worker loses jobs that it is still running.",
-            hint=f"Set HEARTBEAT_SECONDS to at most {lease / LEASE_PER_HEARTBEAT:g}, "
-            f"or LEASE_SECONDS to at least {heartbeat * LEASE_PER_HEARTBEAT:g}.",
-            id="jobs.E002",
-        )
     ]
 
 
@@ -71,20 +48,20 @@ def _of_routers(homes: dict[Any, str]) -> Found:
             yield Error(
                 f"The database routers write {model.__name__} to {alias!r} and Job to {home!r}, but one transaction writes both.",
                 hint=f"Let DATABASE_ROUTERS send every model of the app 'jobs' to {home!r}.",
-                id="jobs.E003",
+                id="jobs.E002",
             )
     if home not in connections:
         yield Error(
             f"The database routers write Job to {home!r}, which is not in DATABASES.",
             hint=f"Use one of {', '.join(connections)}.",
-            id="jobs.E004",
+            id="jobs.E003",
         )
     elif home != DEFAULT_DB_ALIAS:
         yield Info(
             f"The database routers write Job to {home!r}: an enqueue is not part of a transaction on {DEFAULT_DB_ALIAS!r}, "
             "so it stays when that one is rolled back, and may run before that one commits.",
             hint="Enqueue from transaction.on_commit(), or keep the jobs in the database of the data they work on.",
-            id="jobs.I005",
+            id="jobs.I004",
         )
 
 
@@ -99,7 +76,7 @@ def check_atomic_handlers(**_: Any) -> list[CheckMessage]:
             f"The handler of {kind!r} has atomic=True, but its job is settled in {home!r} and what it writes to "
             f"{DEFAULT_DB_ALIAS!r} is not part of that transaction.",
             hint="Drop atomic=True and make the handler idempotent, or keep the jobs in the default database.",
-            id="jobs.E006",
+            id="jobs.E005",
         )
         for kind in registry.kinds()
         if (definition := registry.find(kind)) and definition.options.atomic and definition.kind == kind
@@ -120,7 +97,7 @@ def _of_database(connection: Any) -> Found:
         yield Error(
             f"The jobs are in {connection.alias!r}, and its backend, {connection.display_name}, is not supported.",
             hint="Use PostgreSQL, or SQLite on a small host; a database router can give the jobs one of their own.",
-            id="jobs.E007",
+            id="jobs.E006",
         )
 
 
@@ -132,26 +109,26 @@ def _of_sqlite(alias: str, config: dict[str, Any]) -> Found:
             f"The SQLite database {alias!r} has transaction_mode {mode!r}: a transaction that reads first and writes later "
             "fails at once with 'database is locked', whatever its timeout, as soon as two processes work.",
             hint=f"Set DATABASES[{alias!r}]['OPTIONS']['transaction_mode'] to 'IMMEDIATE'.",
-            id="jobs.E008",
+            id="jobs.E007",
         )
     if not django_settings.USE_TZ:
         yield Error(
             f"USE_TZ is False and the jobs are in the SQLite database {alias!r}: its own clock is UTC, "
             "and would be compared with times of another zone.",
             hint="Set USE_TZ to True, or use PostgreSQL.",
-            id="jobs.E009",
+            id="jobs.E008",
         )
     if _is_in_memory(str(config["NAME"])):
         yield Warning(
             f"The SQLite database {alias!r} is in memory: no other process and no thread of a worker can see its jobs.",
             hint=f"Set DATABASES[{alias!r}]['NAME'] to a file.",
-            id="jobs.W010",
+            id="jobs.W009",
         )
     elif "journal_mode=wal" not in options.get("init_command", "").lower().replace(" ", ""):
         yield Warning(
             f"The SQLite database {alias!r} is not opened in WAL mode: readers and writers wait for each other.",
             hint=f"Set DATABASES[{alias!r}]['OPTIONS']['init_command'] to 'PRAGMA journal_mode=WAL;'.",
-            id="jobs.W011",
+            id="jobs.W010",
         )
 
 
@@ -174,7 +151,7 @@ def check_postgresql_version(databases: Collection[str] | None = None, **_: Any)
         Error(
             f"The jobs are in {home!r}, which is PostgreSQL {version // 10_000}: {LOWEST_POSTGRESQL} is the oldest supported.",
             hint=f"Upgrade the server to PostgreSQL {LOWEST_POSTGRESQL} or later.",
-            id="jobs.E012",
+            id="jobs.E011",
         )
     ]
 
@@ -188,7 +165,7 @@ def check_shadows(**_: Any) -> list[CheckMessage]:
             "sys.path, which may differ between manage.py, the web server and the workers.",
             hint=f"Rename it, or move it into a package; in INSTALLED_APPS, '{__package__}.apps.JobsConfig' fails loudly "
             "where the wrong one is found.",
-            id="jobs.W013",
+            id="jobs.W012",
         )
         for shadow in _namesakes(str(__package__), sys.path)
     ]

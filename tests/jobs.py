@@ -50,3 +50,17 @@ def kill_worker(ctx: JobContext, attempts: int) -> int:
 
 if module := os.environ.get("JOBS_TEST_IMPORT"):
     importlib.import_module(module)
+
+
+@job("mark", takes_context=True)
+def mark(ctx: JobContext, seconds: float = 0.0) -> None:
+    """Leave a row of the site's own that says when this call began and ended."""
+    from jobs import clock
+    from tests.models import Mark
+
+    row = Mark.objects.create(job_id=ctx.job_id, claim_no=ctx.claim_no, pid=os.getpid(), began_at=clock.now())
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        ctx.check()
+        time.sleep(0.01)
+    Mark.objects.filter(pk=row.pk).update(ended_at=clock.now())

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from types import TracebackType
 from typing import Any, Self
 
@@ -24,12 +25,12 @@ class WorkerProcess:
             "DJANGO_SETTINGS_MODULE": "tests.settings",
             "JOBS_TEST_SETTINGS": json.dumps(FAST | (settings or {})),
         }
+        self._log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "django", "runworkers", *arguments],
             env=environment,
-            stdout=subprocess.PIPE,
+            stdout=self._log,
             stderr=subprocess.STDOUT,
-            text=True,
         )
 
     @property
@@ -49,8 +50,12 @@ class WorkerProcess:
         return wait_until(lambda: Worker.objects.filter(pid=self.pid).first())
 
     def output(self) -> str:
-        """End the process if it still runs, and return all it printed."""
-        return self.process.communicate(timeout=30)[0]
+        """Return all it has printed until now."""
+        return os.pread(self._log.fileno(), 10_000_000, 0).decode()
+
+    def heard(self, text: str) -> bool:
+        """Whether it has printed ``text``."""
+        return text in self.output()
 
     def __enter__(self) -> Self:
         return self
@@ -60,6 +65,7 @@ class WorkerProcess:
     ) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        out, _ = self.process.communicate()
+        self.process.wait()
         if error is not None:
-            sys.stderr.write(out)
+            sys.stderr.write(self.output())
+        self._log.close()

@@ -314,6 +314,7 @@ def test_the_page_of_a_job_escapes_all_that_others_wrote(admin_client: Client) -
         error=SCRIPT,
         unique_key=SCRIPT,
         result=SCRIPT,
+        progress={"message": SCRIPT},
         log=SCRIPT,
         metadata={"a": SCRIPT},
     )
@@ -398,9 +399,8 @@ def test_a_site_that_groups_digits_shows_the_id_as_it_is(admin_client: Client, s
     assert ">1234567</a>" in admin_client.get(url("job_changelist")).content.decode()
 
 
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="A check refuses SQLite without zones.")
 def test_times_are_shown_where_the_site_has_no_zones(admin_client: Client, settings: Any) -> None:
-    if connection.vendor == "sqlite":
-        pytest.skip("SQLite without zones is refused by a check.")
     settings.USE_TZ = False
 
     assert admin_client.get(url("job_change", noop.enqueue().pk)).status_code == 200
@@ -695,11 +695,12 @@ def test_queues_are_found_by_name(admin_client: Client) -> None:
     ("values", "word"),
     [
         ({}, "Live"),
+        ({"heartbeat_at": clock.in_seconds(-25)}, "Late"),
         ({"draining_at": clock.now()}, "Draining"),
-        ({"heartbeat_at": clock.in_seconds(-600)}, "Silent"),
+        ({"heartbeat_at": clock.in_seconds(-600)}, "Gone"),
         ({"stopped_at": clock.now()}, "Stopped"),
     ],
-    ids=["live", "draining", "silent", "stopped"],
+    ids=["live", "late", "draining", "gone", "stopped"],
 )
 def test_a_worker_is_shown_as_its_last_sign_of_life_says(admin_client: Client, values: Any, word: str) -> None:
     worker = make_worker("host:1:abc", queues=["mail", "crm"], kinds=["noop"], running=3, **values)
@@ -719,15 +720,49 @@ def test_a_worker_of_all_queues_says_so(admin_client: Client) -> None:
     assert ">all<" in admin_client.get(url("worker_changelist")).content.decode()
 
 
-def test_workers_cannot_be_stopped_or_changed_here(admin_client: Client) -> None:
+def test_a_worker_is_drained_with_an_event(log_in: LogIn) -> None:
+    worker, client = make_worker("host:1:abc"), log_in("drain_worker")
+
+    response = client.post(url("worker_do", worker.pk, "drain"), {"reason": "Upgrade"})
+
+    worker.refresh_from_db()
+    assert worker.drain_requested_at is not None
+    assert told(response) == ["Worker host:1:abc was asked to finish what it runs and end."]
+    event = JobEvent.objects.get()
+    assert (event.kind, event.worker, event.actor_label, event.reason) == ("drained", "host:1:abc", "alice", "Upgrade")
+
+
+@pytest.mark.parametrize(
+    ("values", "why_not"),
+    [({"stopped_at": clock.now()}, "It has stopped."), ({"drain_requested_at": clock.now()}, "It has been asked to.")],
+    ids=["stopped", "asked before"],
+)
+def test_a_worker_that_has_stopped_or_was_asked_before_is_left_alone(log_in: LogIn, values: Any, why_not: str) -> None:
+    worker, client = make_worker("host:1:abc", **values), log_in("drain_worker")
+
+    response = act(client, "drain", worker, model="worker")
+
+    assert told(response) == ["Worker host:1:abc was left alone: it has stopped, or was asked before."]
+    assert why_not in client.get(url("worker_change", worker.pk)).content.decode()
+
+
+def test_draining_needs_its_permission(log_in: LogIn) -> None:
+    worker, client = make_worker(), log_in("pause_queue")
+
+    assert act(client, "drain", worker, model="worker").status_code == 403
+    assert client.post(url("worker_do", worker.pk, "drain")).status_code == 403
+
+
+def test_the_page_of_a_worker_shows_how_far_its_clock_is_off(admin_client: Client) -> None:
+    worker = make_worker(clock_skew=1.5)
+
+    assert "+1.500 s" in admin_client.get(url("worker_change", worker.pk)).content.decode()
+
+
+def test_workers_cannot_be_deleted(admin_client: Client) -> None:
     worker = make_worker()
 
-    assert (
-        admin_client.post(
-            url("worker_changelist"), {"action": "delete_selected", "_selected_action": worker.pk}
-        ).status_code
-        == 200
-    )
+    assert act(admin_client, "delete_selected", worker, model="worker").status_code == 403
     assert admin_client.post(url("worker_delete", worker.pk), {"post": "yes"}).status_code == 403
     assert Worker.objects.exists()
 

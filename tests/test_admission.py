@@ -137,14 +137,35 @@ def test_without_use_tz_a_naive_moment_is_in_the_sites_zone(vendor: str, text: s
     assert values_of(JobSpec("noop", run_at=NAIVE_NOON), vendor)["run_at"] == text
 
 
-def test_a_stored_moment_is_aware_under_use_tz() -> None:
-    assert stored("2026-01-05 12:00:00.000000") == stored("2026-01-05T13:00:00+01:00") == stored(NOON) == NOON
-    assert stored(None) is None
+@pytest.mark.parametrize(
+    ("value", "vendor"),
+    [
+        pytest.param("2026-01-05 12:00:00.000000", "sqlite", id="text"),
+        pytest.param(NAIVE_NOON, "sqlite", id="naive"),
+        pytest.param("2026-01-05T13:00:00+01:00", "postgresql", id="text with zone"),
+        pytest.param(NOON, "postgresql", id="aware"),
+    ],
+)
+def test_a_stored_moment_is_aware_under_use_tz(value: Any, vendor: str) -> None:
+    assert stored(value, vendor=vendor) == NOON
 
 
 @override_settings(USE_TZ=False, TIME_ZONE="Asia/Shanghai")
-def test_a_stored_moment_is_local_without_use_tz() -> None:
-    assert stored("2026-01-05 04:00:00") == stored("2026-01-05T12:00:00+08:00") == stored(NAIVE_NOON) == NAIVE_NOON
+@pytest.mark.parametrize(
+    ("value", "vendor"),
+    [
+        pytest.param("2026-01-05 04:00:00.000000", "sqlite", id="text"),
+        pytest.param(datetime(2026, 1, 5, 4), "sqlite", id="naive, in UTC"),  # noqa: DTZ001
+        pytest.param("2026-01-05T12:00:00+08:00", "postgresql", id="text with zone"),
+        pytest.param(NAIVE_NOON, "postgresql", id="naive, in the zone of the session"),
+    ],
+)
+def test_a_stored_moment_is_local_without_use_tz(value: Any, vendor: str) -> None:
+    assert stored(value, vendor=vendor) == NAIVE_NOON
+
+
+def test_no_moment_is_none() -> None:
+    assert stored(None, vendor="sqlite") is None
 
 
 BAD = [

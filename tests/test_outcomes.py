@@ -9,6 +9,7 @@ import pytest
 
 from jobs import Backoff, states
 from jobs.outcomes import (
+    UNKNOWN_KIND_PAUSE,
     Discarded,
     Expired,
     Failed,
@@ -27,13 +28,14 @@ from jobs.outcomes import (
 from jobs.states import Move
 
 BOO = Failure(exception_class="ValueError", message="boo", traceback="Traceback: boo")
+BACKOFF = Backoff()
 
 
 @dataclass
 class Facts:
     attempt: int = 1
     max_attempts: int = 8
-    backoff: Backoff = Backoff()
+    backoff: Backoff = BACKOFF
 
 
 def decided(outcome: Outcome, **facts: Any) -> Verdict:
@@ -137,7 +139,7 @@ def test_a_kind_without_handler_is_put_off() -> None:
     verdict = decided(Unclaimable(kind="mail", given_up=False))
 
     assert (verdict.move, verdict.run, verdict.refund, verdict.unknown) == (states.SNOOZE, None, True, True)
-    assert (verdict.delay, verdict.error) == (5.0, "No handler for kind 'mail' in any live worker.")
+    assert (verdict.delay, verdict.error) == (UNKNOWN_KIND_PAUSE, "No handler for kind 'mail' in any live worker.")
 
 
 def test_a_kind_without_handler_is_given_up() -> None:

@@ -36,8 +36,7 @@ def with_context(ctx: JobContext, number: int, *, text: str = "") -> str:
 
 
 @job("tests.later")
-async def later(number: int) -> int:
-    return number
+async def later(number: int) -> None: ...
 
 
 def plain() -> None: ...
@@ -133,19 +132,17 @@ def test_a_kind_has_one_handler(names: tuple[str, dict[str, Any]]) -> None:
 
 
 async def ticks() -> AsyncIterator[int]:
-    yield 1
+    yield 1  # pragma: no cover (refused, so never run)
 
 
 def numbers() -> Iterator[int]:
-    yield 1
+    yield 1  # pragma: no cover (refused, so never run)
 
 
 @pytest.mark.parametrize(
     ("decorate", "message"),
     [
-        pytest.param(
-            lambda: job(lambda: None), "<lambda>' cannot be found again by its path", id="lambda"
-        ),
+        pytest.param(lambda: job(lambda: None), "<lambda>' cannot be found again by its path", id="lambda"),
         pytest.param(lambda: job(functools.partial(plain)), r"functools.partial\(.*\) is not a function", id="partial"),
         pytest.param(lambda: job(Job), "<class 'jobs.models.job.Job'> is not a function", id="class"),
         pytest.param(lambda: job("x")(5), "5 is not a function", id="not callable"),

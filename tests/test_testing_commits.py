@@ -43,10 +43,11 @@ def test_on_commit_callbacks_run_after_each_handler_and_only_its_own() -> None:
     transaction.on_commit(lambda: said.append("the test's own"))
     speak.enqueue("a")
     speak.enqueue("b")
+    before = list(connection.run_on_commit)
     run_jobs()
 
     assert said == ["returned a", "committed a", "returned b", "committed b"]
-    assert len(connection.run_on_commit) == 1
+    assert connection.run_on_commit == before
 
 
 def test_callbacks_may_enqueue_and_register_more() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
+from django.db import router
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -16,6 +17,7 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html
 
 from .. import stats
+from . import shown
 
 if TYPE_CHECKING:
     AnyModelAdmin = admin.ModelAdmin[Any]
@@ -24,19 +26,21 @@ else:
     AnyModelAdmin = admin.ModelAdmin
     AnyPaginator = Paginator
 
-MOST_COUNTED = 10_000
-
 
 class CappedPaginator(AnyPaginator):
-    """Counts to ``MOST_COUNTED``, since PostgreSQL reads every row for an exact count; later pages cannot be asked for."""
+    """Counts to ``most``, since PostgreSQL reads every row for an exact count; later pages cannot be asked for."""
+
+    most = 10_000
+
+    object_list: QuerySet[Any]
 
     @cached_property
     def count(self) -> int:
-        return self.object_list.order_by().values("pk")[:MOST_COUNTED].count()
+        return self.object_list.order_by().values("pk")[: self.most].count()
 
     @property
     def is_capped(self) -> bool:
-        return self.count == MOST_COUNTED
+        return self.count == self.most
 
 
 class FixedOrderChangeList(ChangeList):
@@ -69,15 +73,14 @@ class ReadOnlyAdmin(AnyModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Read where the engine writes: a replica may not know of a new job yet."""
-        jobs = super().get_queryset(request)
-        return jobs.using(stats.home(self.model))
+        return super().get_queryset(request).using(router.db_for_write(self.model))
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return FixedOrderChangeList
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
         """Refuse what is no filter of ours: ``?payload__icontains=`` would read the whole table."""
-        return lookup in {list_filter.parameter_name for list_filter in self.list_filter}
+        return lookup in {getattr(list_filter, "parameter_name", None) for list_filter in self.list_filter}
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -98,6 +101,16 @@ class ReadOnlyAdmin(AnyModelAdmin):
         """Return the address of a page of ``model`` on this admin site."""
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}"
         return reverse(name, args=args, current_app=self.admin_site.name)
+
+
+def time_column(field: str, description: Any) -> Callable[[Any, Any], str]:
+    """Return a column, or a field of a page, that shows a stored time to the second."""
+
+    @admin.display(description=description)
+    def column(_admin: Any, row: Any) -> str:
+        return shown.moment(getattr(row, field))
+
+    return column
 
 
 class FoundByJob(ReadOnlyAdmin):

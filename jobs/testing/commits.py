@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from django.db import DatabaseError, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 
 from ..runtime import execution
 
@@ -30,7 +29,7 @@ def as_if_committed() -> Iterator[None]:
 
 
 @contextmanager
-def _on_one(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def _on_one(connection: Any) -> Iterator[None]:
     start = len(connection.run_on_commit)
     try:
         with _repaired(connection):
@@ -39,17 +38,15 @@ def _on_one(connection: BaseDatabaseWrapper) -> Iterator[None]:
         _run_callbacks(connection, start)
 
 
-def _run_callbacks(connection: BaseDatabaseWrapper, start: int) -> None:
-    own: Any = connection.run_on_commit
+def _run_callbacks(connection: Any, start: int) -> None:
     try:
-        while len(own) > start:
-            _, callback, is_robust = own.pop(start)
+        while len(connection.run_on_commit) > start:
+            _, callback, is_robust = connection.run_on_commit.pop(start)
             with _repaired(connection):
                 _call(callback, is_robust=is_robust)
-            own = connection.run_on_commit
     finally:
         # As after a real COMMIT, one that fails takes the rest with it.
-        del own[start:]
+        del connection.run_on_commit[start:]
 
 
 def _call(callback: Callable[[], Any], *, is_robust: bool) -> None:
@@ -62,7 +59,7 @@ def _call(callback: Callable[[], Any], *, is_robust: bool) -> None:
 
 
 @contextmanager
-def _repaired(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def _repaired(connection: Any) -> Iterator[None]:
     """
     Undo the body if it leaves the transaction unusable.
 

@@ -75,6 +75,7 @@ class _Source:
 
     def __init__(self, with_scheduled: bool | datetime, queues: Sequence[str], using: str) -> None:  # noqa: FBT001 (as given)
         self.using = using
+        self._is_looked_after = False
         self._queues = (queues,) if isinstance(queues, str) else queues
         self._until: Any = with_scheduled
         if not isinstance(with_scheduled, bool):
@@ -83,13 +84,20 @@ class _Source:
 
     def take(self) -> Claimed | None:
         """Claim the next job, ahead of its time if that is asked for; None when nothing is left."""
-        leases.rescue(using=self.using)
-        maintenance.expire(using=self.using)
-        maintenance.promote(using=self.using)
-        claimed = self._claim()
+        claimed = self._claim() if self._is_looked_after else None
+        if claimed is None:
+            self._look_after_the_rest()
+            claimed = self._claim()
         while claimed is None and self._until and self._advance():
             claimed = self._claim()
         return claimed
+
+    def _look_after_the_rest(self) -> None:
+        """Do what a worker's scheduler and janitor do; here at the start, and whenever there seems to be nothing left."""
+        leases.rescue(using=self.using)
+        maintenance.expire(using=self.using)
+        maintenance.promote(using=self.using)
+        self._is_looked_after = True
 
     def _claim(self) -> Claimed | None:
         paused = list(Queue.objects.using(self.using).paused().values_list("name", flat=True))

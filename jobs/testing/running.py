@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from django.db import transaction
 
 from .. import leases, registry, signals
 from ..conf import settings
-from ..context import JobContext
 from ..exceptions import JobsError, LeaseLost, Retry, UnknownKind, Verb
 from ..leases import Answer, Beat, Claimed
 from ..outcomes import Failed, Outcome, RunOutcome, Succeeded, Unclaimable
@@ -52,24 +50,27 @@ def run(claimed: Claimed, *, using: str) -> Ran:
 
 
 def _put_off(claimed: Claimed, *, using: str) -> Ran:
-    _settle(Held(claimed, deadline=math.inf), Unclaimable(kind=claimed.kind, given_up=False), using=using)
+    _settle(_held(claimed), Unclaimable(kind=claimed.kind, given_up=False), using=using)
     message = f"Job #{claimed.job_id} is of kind {claimed.kind!r}, which no handler is registered for."
     error = None if settings.allow_unknown_kinds else UnknownKind(message)
     return Ran(claimed.job_id, claimed.kind, None, error)
+
+
+def _held(claimed: Claimed) -> Held:
+    return Held(claimed, claimed_at=time.monotonic(), lease_seconds=settings.lease_seconds)
 
 
 class _Slot:
     """The run of one job."""
 
     def __init__(self, claimed: Claimed, definition: JobDefinition[..., Any], *, using: str) -> None:
-        self.outcome: RunOutcome | None = None
-        self.context = context_of(Held(claimed, deadline=math.inf))
         self._definition = definition
         self._using = using
-        self._held = Held(claimed, deadline=math.inf)
-        self._held.context = self.context
+        self._held = _held(claimed)
+        self.context = self._held.context = context_of(self._held)
         self._held.started = time.monotonic()
         self._raised: BaseException | None = None
+        self.outcome: RunOutcome | None = None
 
     def run_plain(self) -> BaseException | None:
         """Run the handler with its on_commit callbacks, settle the outcome, and return what went wrong."""

@@ -1,0 +1,77 @@
+"""Runs: what happened in each attempt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.db.models.functions import Left
+from django.http import HttpRequest
+from django.utils.text import Truncator
+from django.utils.translation import gettext_lazy as _
+
+from .. import stats
+from ..durations import spoken
+from ..models import Job, JobRun
+from . import shown
+from .base import FoundByJob, time_column
+
+MESSAGE_CHARS = 120
+
+
+@admin.register(JobRun)
+class JobRunAdmin(FoundByJob):
+    large_columns = ("message", "traceback", "log")
+    list_display = ("number", "job_link", "attempt", "outcome", "worker", "finished", "took", "message_cut")
+    search_help_text = _("The id of a job.")
+    fields = (
+        "job_link",
+        "attempt",
+        "claim_no",
+        "outcome",
+        "worker",
+        "started",
+        "finished",
+        "took",
+        "exception_class",
+        "message_shown",
+        "traceback_shown",
+        "log_shown",
+    )
+
+    started = time_column("started_at", _("started at"))
+    finished = time_column("finished_at", _("finished at"))
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[JobRun]:
+        runs: QuerySet[JobRun] = super().get_queryset(request)
+        return runs.annotate(message_start=Left("message", MESSAGE_CHARS))
+
+    @admin.display(description=_("run"))
+    def number(self, run: JobRun) -> str:
+        return str(run.pk)
+
+    @admin.display(description=_("job"))
+    def job_link(self, run: JobRun) -> str:
+        return self.link(Job, run.job_id, f"#{run.job_id}")
+
+    @admin.display(description=_("took"))
+    def took(self, run: JobRun) -> str:
+        return spoken(stats.duration(run))
+
+    @admin.display(description=_("message"))
+    def message_cut(self, run: Any) -> str:
+        text = ": ".join(part for part in (run.exception_class, run.message_start) if part)
+        return Truncator(text).chars(MESSAGE_CHARS)
+
+    @admin.display(description=_("message"))
+    def message_shown(self, run: JobRun) -> str:
+        return shown.block(run.message)
+
+    @admin.display(description=_("traceback"))
+    def traceback_shown(self, run: JobRun) -> str:
+        return shown.block(run.traceback)
+
+    @admin.display(description=_("log"))
+    def log_shown(self, run: JobRun) -> str:
+        return shown.block(run.log)

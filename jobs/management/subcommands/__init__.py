@@ -1,0 +1,1 @@
+"""The parts of ``manage.py jobs``: what each takes, and what it does."""

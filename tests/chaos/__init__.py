@@ -1,0 +1,1 @@
+"""Proofs that take long, or take things apart: ``make chaos``."""

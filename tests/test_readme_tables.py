@@ -1,0 +1,63 @@
+"""The README's tables name all there is, and no more."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.contrib.auth.management import _get_all_permissions
+from django.core.management import BaseCommand
+from django.dispatch import Signal
+
+from jobs import JobContext, JobSpec, checks, conf, models, signals
+from jobs.exceptions import Verb
+from jobs.options import Options
+from jobs.runtime import exits
+from tests import pages
+
+MODELS = [getattr(models, name) for name in models.__all__]
+FOR_ENGINES = {"stop", "when_stopped", "snapshot", "timeout_seconds"}
+OF_DJANGO = set(BaseCommand().create_parser("", "")._option_string_actions)
+TABLES = {
+    "`@job` option": {"kind", *(field.name for field in fields(Options))},
+    "raise": {verb.__name__ for verb in Verb.__subclasses__()},
+    "`JobContext`": {*vars(JobContext), *inspect.signature(JobContext).parameters} - FOR_ENGINES,
+    "enqueue option": {field.name for field in fields(JobSpec)} - {"kind", "payload"},
+    "outcome": set(models.JobRun.Outcome.values),
+    "`runworkers` option": set(pages.parser("runworkers")._option_string_actions) - OF_DJANGO,
+    "exit code": {"130", "143", *(str(code) for name, code in vars(exits).items() if name.startswith("EXIT_"))},
+    "permission": {f"jobs.{codename}" for model in MODELS for codename, _ in _get_all_permissions(model._meta)},
+    "subcommand": set(pages.parser("jobs")._subparsers._group_actions[0].choices),
+    "key": {field.name.upper() for field in fields(conf.Settings)},
+    "`RETENTION` key": set(conf.RETENTION),
+    "id": set(re.findall(r'id="(jobs\.\w+)"', Path(checks.__file__).read_text())),
+    "signal": {name for name, value in vars(signals).items() if isinstance(value, Signal)},
+}
+
+
+@pytest.mark.parametrize("heading", TABLES)
+def test_table_is_whole(heading: str) -> None:
+    assert pages.names(heading) == {name for name in TABLES[heading] if not name.startswith("_")}
+
+
+def test_defaults_and_limits_are_those_of_the_settings() -> None:
+    shown = {key.strip("`"): values[:3] for key, *values in pages.table("key")}
+
+    for field in fields(conf.Settings):
+        if field.name != "retention":
+            limits = [field.metadata.get("least", ""), field.metadata.get("most", "")]
+            assert shown[field.name.upper()] == [_written(value) for value in (field.default, *limits)]
+
+
+def _written(value: object) -> str:
+    return str(value) if isinstance(value, bool | str) else f"{value:,}".removesuffix(".0")
+
+
+def test_retention_is_that_of_the_settings() -> None:
+    shown = {key.strip("`"): timedelta(days=int(time.split()[0])) for key, time, _ in pages.table("`RETENTION` key")}
+
+    assert shown == {key: timedelta(seconds=kept) for key, kept in conf.RETENTION.items() if kept is not None}

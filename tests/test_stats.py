@@ -1,0 +1,79 @@
+"""Reads for people: what they say, and that they read little of a crowded table (PostgreSQL)."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobs import stats
+from jobs.models import Job
+from jobs.stats import Badge, ShownState
+from tests.jobs import noop
+from tests.leasing import BROKEN, claim, settle
+from tests.test_plans import assert_cheap, crowd
+
+__all__ = ["crowd"]  # a fixture
+
+pytestmark = pytest.mark.django_db
+
+PAGE = 100
+# What backs off is found by looking through all that is scheduled.
+QUICK = [state for state in ShownState if state is not ShownState.BACKING_OFF]
+
+
+@pytest.mark.parametrize("state", QUICK, ids=str)
+@pytest.mark.usefixtures("crowd")
+def test_a_page_of_one_state_reads_little(state: ShownState) -> None:
+    jobs = stats.in_shown_state(Job.objects.all(), state).order_by(*state.order)
+
+    assert_cheap(lambda: list(stats.with_signs(jobs)[:PAGE]), most=1_500)
+
+
+@pytest.mark.parametrize("queue", ["small", "unheard-of"])
+@pytest.mark.usefixtures("crowd")
+def test_the_pending_jobs_of_a_small_queue_are_found_through_its_index(queue: str) -> None:
+    jobs = stats.in_shown_state(Job.objects.filter(queue=queue), ShownState.PENDING)
+
+    assert_cheap(lambda: list(jobs.order_by("-pk")[:PAGE]), most=100)
+
+
+@pytest.mark.parametrize("term", ["12345", "order:7"], ids=["an id", "a key"])
+@pytest.mark.usefixtures("crowd")
+def test_a_search_reads_no_more_than_its_window(monkeypatch: pytest.MonkeyPatch, term: str) -> None:
+    monkeypatch.setattr(stats, "WINDOW", 100)
+
+    assert_cheap(lambda: list(stats.found(Job.objects.all(), term)), most=50)
+
+
+@pytest.mark.parametrize(
+    ("text", "job_id"), [("12", 12), ("#12", 12), (" 12 ", 12), ("-1", None), ("x", None), ("", None), ("9" * 19, None)]
+)
+def test_an_id_is_read_as_people_write_it(text: str, job_id: int | None) -> None:
+    assert stats.as_id(text) == job_id
+
+
+def test_a_job_in_order_wears_no_badge() -> None:
+    noop.enqueue()
+
+    assert stats.badges(stats.with_signs(Job.objects.all()).get()) == []
+
+
+def test_a_job_may_wear_several_badges() -> None:
+    job = noop.enqueue()
+    claim()
+    Job.objects.update(lease_expires_at=job.enqueued_at)
+    job.cancel()
+
+    assert stats.badges(stats.with_signs(Job.objects.all()).get()) == [Badge.LEASE_EXPIRED, Badge.CANCELLING]
+
+
+def test_the_timeline_keeps_the_newest_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stats, "NEWEST_RUNS", 2)
+    job = noop.enqueue()
+    for _ in range(3):
+        settle(claim()[0].lease, BROKEN)
+        job.trigger()
+
+    job.refresh_from_db()
+    titles = [moment.title for moment in stats.timeline(job)]
+
+    assert titles == ["Enqueued", "Run now", "Attempt 2: Failed", "Run now", "Attempt 3: Failed", "Run now"]
