@@ -41,6 +41,8 @@ class Candidate:
 
 def admit(spec: JobSpec, *, vendor: str) -> Candidate:
     """Return what ``spec`` stands for; raise ``InvalidJob`` naming the first field that cannot be stored."""
+    if not isinstance(spec, JobSpec):
+        raise InvalidJob(f"{spec!r} is no JobSpec: use JobSpec(kind, payload) or handler.spec(...).")
     definition = _definition(spec.kind)
     kind = definition.kind if definition else spec.kind
     options = definition.options if definition else NO_OPTIONS
@@ -144,6 +146,8 @@ def _times(spec: JobSpec, *, vendor: str) -> dict[str, Any]:
         times["run_at"] = moment_text(spec.run_at, "run_at", vendor=vendor)
     if spec.expires_at is not None:
         times["expires_at"] = moment_text(spec.expires_at, "expires_at", vendor=vendor)
+        if spec.run_at is not None and _moment(spec.expires_at, "expires_at") < _moment(spec.run_at, "run_at"):
+            raise InvalidJob(f"expires_at={spec.expires_at!r} is before run_at={spec.run_at!r}: it could never run.")
     return times
 
 
@@ -152,6 +156,8 @@ def _identity(spec: JobSpec) -> dict[str, Any]:
     if spec.on_conflict not in ("skip", "replace", "raise"):
         raise InvalidJob(f"on_conflict={spec.on_conflict!r} is not known: give 'skip', 'replace' or 'raise'.")
     key: Any = spec.unique_key
+    if key is None and spec.on_conflict != "skip":
+        raise InvalidJob(f"on_conflict={spec.on_conflict!r} is given without a unique_key: give both.")
     if key is not None:
         if not isinstance(key, str) or not 0 < len(key) <= 250:
             raise InvalidJob(f"unique_key={key!r} is no key: give a text of 1 to 250 characters.")
@@ -165,18 +171,22 @@ def _identity(spec: JobSpec) -> dict[str, Any]:
 
 def moment_text(value: Any, name: str, *, vendor: str) -> str:
     """Return a datetime as this database compares it: ISO text with the zone, or UTC text on SQLite."""
+    moment = _moment(value, name)
+    if vendor == "sqlite":
+        return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+    return moment.isoformat()
+
+
+def _moment(value: Any, name: str) -> datetime:
     if not isinstance(value, datetime):
         raise InvalidJob(f"{name}={value!r} is not a datetime.")
     if not EARLIEST <= value.year <= LATEST:
         raise InvalidJob(f"{name}={value!r} is out of range: give a year from {EARLIEST} to {LATEST}.")
-    if timezone.is_naive(value):
-        if django_settings.USE_TZ:
-            raise InvalidJob(f"{name}={value!r} has no time zone: use django.utils.timezone.make_aware() or delay=.")
-        value = timezone.make_aware(value, timezone.get_default_timezone())
-    moment: datetime = value
-    if vendor == "sqlite":
-        return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
-    return moment.isoformat()
+    if not timezone.is_naive(value):
+        return value
+    if django_settings.USE_TZ:
+        raise InvalidJob(f"{name}={value!r} has no time zone: use django.utils.timezone.make_aware() or delay=.")
+    return timezone.make_aware(value, timezone.get_default_timezone())
 
 
 def stored(value: str | datetime | None, *, vendor: str) -> datetime | None:

@@ -100,7 +100,7 @@ def _lease_problems(raw: dict[str, Any]) -> Iterator[str]:
     """Two heartbeats may fail before a lease ends; with less room, a worker would give up its own jobs."""
     defaults = {known.name.upper(): known.default for known in fields(Settings)}
     lease, heartbeat = (_as_seconds(raw.get(key, defaults[key])) for key in ("LEASE_SECONDS", "HEARTBEAT_SECONDS"))
-    if heartbeat * 3 > lease:
+    if heartbeat * 3 > lease * (1 + 1e-9):
         yield (
             f"JOBS['HEARTBEAT_SECONDS'] is {heartbeat:g} and JOBS['LEASE_SECONDS'] is {lease:g}: "
             "set the heartbeat to at most a third of the lease."

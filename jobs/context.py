@@ -57,7 +57,11 @@ class JobContext:
 
     @property
     def fencing_token(self) -> int:
-        """A number that grows with every claim of this job: let the systems you write to refuse a smaller one."""
+        """
+        A number that grows with every claim of this job: let the systems you write to refuse a smaller one.
+
+        It counts for this job alone, so tokens of two jobs cannot be compared.
+        """
         return self.claim_no
 
     @property

@@ -11,7 +11,7 @@ from django.db.models import TextField, Value
 
 from . import clock, sql, states, wakeups
 from .admission import Candidate, admit, stored
-from .exceptions import DuplicateJob
+from .exceptions import DuplicateJob, InvalidJob
 from .specs import Enqueued, JobSpec
 from .states import LIVE, State
 from .wakeups import Wakeup
@@ -34,7 +34,7 @@ def enqueue_many(model: type[Job], specs: Iterable[JobSpec], *, using: str, chun
     """Insert all specs or none; see ``JobQuerySet.enqueue_many``."""
     listed = list(specs)
     vendor = connections[using].vendor
-    candidates = [admit(spec, vendor=vendor) for spec in listed]
+    candidates = [_admit_numbered(number, spec, vendor=vendor) for number, spec in enumerate(listed)]
     answers: list[Enqueued | None] = [None] * len(listed)
     # Sorted by key, or two batches that share keys would deadlock.
     order = sorted(range(len(listed)), key=lambda index: candidates[index].unique_key or "")
@@ -46,6 +46,13 @@ def enqueue_many(model: type[Job], specs: Iterable[JobSpec], *, using: str, chun
                 met = _insert_or_meet(model, listed[index], candidates[index], using=using)
                 answers[index] = Enqueued(met.pk, met.created)
     return [answer for answer in answers if answer is not None]
+
+
+def _admit_numbered(number: int, spec: JobSpec, *, vendor: str) -> Candidate:
+    try:
+        return admit(spec, vendor=vendor)
+    except InvalidJob as error:
+        raise type(error)(f"specs[{number}]: {error}") from None
 
 
 def _insert_chunk(
@@ -101,20 +108,33 @@ def _meet_holder(model: type[Job], spec: JobSpec, candidate: Candidate, *, using
             _replace(holders, candidate)
         wakeups.announce(_wakeups([candidate]), using=using)
     holder = holders.first()
-    if holder is not None and spec.on_conflict == "raise":
+    if holder is not None:
+        _check_holder(holder, spec, candidate)
+    return holder
+
+
+def _check_holder(holder: Job, spec: JobSpec, candidate: Candidate) -> None:
+    kind = candidate.values["kind"]
+    if spec.on_conflict == "replace" and holder.kind != kind:
+        raise DuplicateJob(
+            f"unique_key={spec.unique_key!r} is held by job #{holder.pk} of kind {holder.kind!r}, "
+            f"whose payload a {kind!r} cannot replace.",
+            job_id=holder.pk,
+        )
+    if spec.on_conflict == "raise":
         raise DuplicateJob(
             f"unique_key={spec.unique_key!r} is held by job #{holder.pk}, which is {holder.state}.", job_id=holder.pk
         )
-    return holder
 
 
 def _replace(holders: JobQuerySet, candidate: Candidate) -> None:
     """Give a job that has not started the new payload, time and priority; a running one keeps its own."""
     new = candidate.values
-    run_at: Any = clock.in_seconds(new.get("delay", 0))
+    # Not now plus nothing: on SQLite a sum has more digits, and is later than the millisecond it stands for.
+    run_at: Any = clock.in_seconds(new["delay"]) if "delay" in new else clock.now()
     if "run_at" in new:
         run_at = Value(new["run_at"], output_field=TextField())
-    waiting = holders.filter(state__in=(State.SCHEDULED, State.PENDING))
+    waiting = holders.filter(kind=new["kind"], state__in=(State.SCHEDULED, State.PENDING))
     waiting.update(args=new["args"], payload=new["payload"], priority=new["priority"], run_at=run_at)
     waiting.filter(run_at__lte=clock.now()).move(states.PROMOTE)
     waiting.filter(run_at__gt=clock.now()).move(states.POSTPONE)

@@ -218,4 +218,4 @@ def _delete_by_age(old: Any, limit: int) -> tuple[int, bool]:
     oldest = list(old.model.objects.using(old.db).order_by("pk").values_list("pk", flat=True)[:limit])
     ids = list(unlocked(old.filter(pk__in=oldest)).values_list("pk", flat=True))
     old.model.objects.using(old.db).filter(pk__in=ids)._raw_delete(old.db)
-    return len(ids), len(ids) == limit
+    return len(ids), bool(ids) and len(oldest) == limit

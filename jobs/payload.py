@@ -92,7 +92,7 @@ def _walk(value: JSON, path: str, depth: int) -> None:
             _walk(item, place, depth - 1)
     else:
         raise InvalidJob(
-            f"{path} is a {type(value).__name__}, which JSON cannot hold: pass a string, number, boolean, None, list or dict."
+            f"{path} is a {type(value).__name__}, which JSON cannot hold: pass str(value), or a number, boolean, None, list or dict."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,6 +46,17 @@ class JobDefinition(Generic[P, R]):
         return self.function(*args, **kwargs)
 
     @property
+    def __wrapped__(self) -> Callable[..., R]:
+        return self.function
+
+    @property
+    def __name__(self) -> str:
+        return self.function.__name__
+
+    def __repr__(self) -> str:
+        return f"<job {self.kind!r}: {self.function.__module__}.{self.function.__qualname__}>"
+
+    @property
     def backoff_function(self) -> BackoffFunction | None:
         backoff = self.options.backoff
         return backoff if callable(backoff) else None
@@ -65,13 +77,13 @@ class JobDefinition(Generic[P, R]):
         """Enqueue a run of this handler with these arguments, in the caller's transaction."""
         from .models import Job
 
-        return Job.objects.enqueue_spec(self.spec(*args, **kwargs))
+        return Job.objects.enqueue(self.spec(*args, **kwargs))
 
     async def aenqueue(self, *args: P.args, **kwargs: P.kwargs) -> Job:
         """Do as ``enqueue``, from async code."""
         from .models import Job
 
-        return await Job.objects.aenqueue_spec(self.spec(*args, **kwargs))
+        return await Job.objects.aenqueue(self.spec(*args, **kwargs))
 
     def check_arguments(self, args: Sequence[Any], payload: Mapping[str, Any]) -> None:
         """Raise ``InvalidJob`` if the handler could not be called with these."""
@@ -138,12 +150,17 @@ def kinds() -> list[str]:
     return sorted(_by_kind)
 
 
+def _suggestion(kind: object) -> str:
+    near = difflib.get_close_matches(str(kind), _by_kind, n=1, cutoff=0.75)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
 def _unknown_message(kind: object) -> str:
     if callable(kind):
         name = getattr(kind, "__qualname__", kind)
         return f"{name!r} is not registered: decorate it with @jobs.job."
     return (
-        f"No handler is registered for kind {kind!r}: decorate one with @jobs.job({kind!r}) in a jobs or tasks module of an "
+        f"No handler is registered for kind {kind!r}{_suggestion(kind)}: decorate one with @jobs.job({kind!r}) in a jobs or tasks module of an "
         "installed app, or set JOBS['ALLOW_UNKNOWN_KINDS'] where handlers live in another process."
     )
 

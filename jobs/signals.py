@@ -32,7 +32,7 @@ def log_worker_stopped(sender: str, *, reason: str, **_: Any) -> None:
 def log_run_finished(sender: str, *, job_id: int, claim_no: int, verdict: Any, **_: Any) -> None:
     move = verdict.move.name
     if move == "die":
-        logger.error("job died job=%s kind=%s claim=%s error=%s", job_id, sender, claim_no, verdict.error)
+        logger.error("job dead job=%s kind=%s claim=%s error=%s", job_id, sender, claim_no, verdict.error)
     elif move == "back_off":
         logger.warning(
             "job failed job=%s kind=%s claim=%s retry_in=%.1fs error=%s",
@@ -43,7 +43,7 @@ def log_run_finished(sender: str, *, job_id: int, claim_no: int, verdict: Any, *
             verdict.error,
         )
     else:
-        logger.info("job %s job=%s kind=%s claim=%s", move, job_id, sender, claim_no)
+        logger.info("job %s job=%s kind=%s claim=%s", verdict.run or verdict.move.target, job_id, sender, claim_no)
 
 
 def log_lease_lost(sender: str, *, job_id: int, claim_no: int, worker: str, **_: Any) -> None:

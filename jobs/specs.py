@@ -44,6 +44,21 @@ class JobSpec:
     metadata: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
 
+def spec_of(kind: Any, payload: Any, options: Mapping[str, Any]) -> JobSpec:
+    """Return the spec these stand for; raise TypeError for an option that there is not."""
+    if isinstance(kind, JobSpec):
+        if payload is not None or options:
+            raise TypeError("enqueue() takes a JobSpec alone: put payload and options into it.")
+        return kind
+    for name in options:
+        if name not in JobSpec.__dataclass_fields__:
+            raise TypeError(
+                f"enqueue() has no option {name!r}: the handler's own arguments go in a dictionary, "
+                f"as in enqueue({getattr(kind, 'kind', kind)!r}, {{{name!r}: ...}})."
+            )
+    return JobSpec(kind, payload, **options)
+
+
 @dataclass(frozen=True, slots=True)
 class Enqueued:
     """What became of one spec of a bulk enqueue; ``created`` is False where a live job already held the unique key."""

@@ -89,7 +89,7 @@ WITH offered AS MATERIALIZED (
     SELECT * FROM JSON_TO_RECORDSET(%(rows)s::json) AS offer (
         id bigint, claim_no integer, target text, final boolean, yields boolean, refund integer, delay double precision,
         result text, error text, losses smallint, stranded smallint, unknown boolean, outcome text,
-        exception_class text, message text, traceback text, log text,
+        exception_class text, message text, traceback text, log text, progress jsonb,
         age double precision, duration double precision)
      ORDER BY id
 ), locked AS MATERIALIZED (
@@ -109,7 +109,7 @@ WITH offered AS MATERIALIZED (
        SET state = CASE WHEN locked.is_cancelled THEN 'cancelled' ELSE locked.target END,
            finished_at = CASE WHEN locked.is_final THEN locked.ended_at END,
            started_at = CASE WHEN locked.is_final THEN locked.began_at END,
-           progress = CASE WHEN locked.is_final THEN job.progress END,
+           progress = CASE WHEN locked.is_final THEN COALESCE(locked.progress, job.progress) END,
            run_at = CASE WHEN locked.delay IS NULL OR locked.is_cancelled THEN job.run_at
                          ELSE STATEMENT_TIMESTAMP() + MAKE_INTERVAL(secs => locked.delay) END,
            attempt = job.attempt - COALESCE(locked.refund, 0),

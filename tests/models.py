@@ -11,3 +11,6 @@ class Mark(models.Model):
     pid = models.IntegerField()
     began_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"claim {self.claim_no} of job #{self.job_id}"

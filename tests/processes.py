@@ -25,7 +25,7 @@ class WorkerProcess:
             "DJANGO_SETTINGS_MODULE": "tests.settings",
             "JOBS_TEST_SETTINGS": json.dumps(FAST | (settings or {})),
         }
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "django", "runworkers", *arguments],
             env=environment,

@@ -22,6 +22,7 @@ from tests.jobs import echo, noop
 from tests.registering import own_registry
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
 NAIVE_NOON = datetime(2026, 1, 5, 12)  # noqa: DTZ001 (what a site without time zones passes)
 
 
@@ -137,6 +138,14 @@ def test_without_use_tz_a_naive_moment_is_in_the_sites_zone(vendor: str, text: s
     assert values_of(JobSpec("noop", run_at=NAIVE_NOON), vendor)["run_at"] == text
 
 
+@override_settings(USE_TZ=False, TIME_ZONE="Asia/Shanghai")
+def test_without_use_tz_naive_and_aware_moments_can_be_compared() -> None:
+    with pytest.raises(InvalidJob, match=r"expires_at=.* is before run_at="):
+        values_of(JobSpec("noop", run_at=NAIVE_NOON, expires_at=NOON - timedelta(hours=8) - SECOND))
+
+    assert values_of(JobSpec("noop", run_at=NAIVE_NOON, expires_at=NOON))["expires_at"] == NOON.isoformat()
+
+
 @pytest.mark.parametrize(
     ("value", "vendor"),
     [
@@ -213,6 +222,9 @@ BAD = [
     pytest.param(
         {"expires_at": NAIVE_NOON}, InvalidJob, "expires_at=datetime.* has no time zone", id="naive expires_at"
     ),
+    pytest.param(
+        {"run_at": NOON, "expires_at": NOON - SECOND}, InvalidJob, "expires_at=.* is before run_at=", id="expired"
+    ),
     pytest.param({"queue": ""}, InvalidJob, "queue='' is no queue name", id="empty queue"),
     pytest.param({"queue": "x" * 101}, InvalidJob, "queue='x+' is no queue name", id="long queue"),
     pytest.param({"queue": "a,b"}, InvalidJob, "queue='a,b' is no queue name", id="comma in a queue"),
@@ -236,6 +248,9 @@ BAD = [
     pytest.param(
         {"on_conflict": "ignore"}, InvalidJob, "on_conflict='ignore' is not known: give 'skip'", id="on_conflict"
     ),
+    pytest.param(
+        {"on_conflict": "raise"}, InvalidJob, "on_conflict='raise' is given without a unique_key", id="no key"
+    ),
     pytest.param({"metadata": []}, InvalidJob, "metadata is a list: give a dictionary", id="metadata list"),
     pytest.param({"metadata": {"x": b""}}, InvalidJob, r"metadata\['x'\] is a bytes", id="metadata bytes"),
 ]
@@ -247,11 +262,17 @@ def test_a_bad_field_is_refused_by_name_and_nothing_is_written(bad: dict[str, An
     spec = JobSpec(**({"kind": "echo", "payload": None if "args" in bad else {"value": 1}} | bad))
 
     with pytest.raises(error, match=message):
-        Job.objects.enqueue_spec(spec)
+        Job.objects.enqueue(spec)
     with pytest.raises(error, match=message):
         Job.objects.enqueue_many([JobSpec("noop"), spec])
 
     assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("spec", [None, "noop", noop, ("noop", {})], ids=["None", "text", "definition", "tuple"])
+def test_what_is_no_spec_is_refused_with_its_number(spec: Any) -> None:
+    with pytest.raises(InvalidJob, match=r"specs\[1\]: .* is no JobSpec: use JobSpec\(kind, payload\) or handler.spec"):
+        Job.objects.enqueue_many([noop.spec(), spec])
 
 
 def test_a_refusal_is_a_value_error() -> None:

@@ -126,7 +126,7 @@ def test_with_scheduled_runs_retries_until_they_are_spent() -> None:
 
 
 def test_with_scheduled_expires_a_job_that_would_be_too_late() -> None:
-    late = noop.using(run_at=in_hours(2), expires_at=in_hours(1)).enqueue()
+    late = noop.using(delay=7200, expires_at=in_hours(1)).enqueue()
 
     assert run_jobs(with_scheduled=True) == []
     assert state_of(late) == State.CANCELLED

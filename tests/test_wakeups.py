@@ -72,18 +72,18 @@ def test_a_transaction_of_many_enqueues_notifies_once_after_its_commit(ear: Ear)
 
 
 def test_a_transaction_rolled_back_notifies_nobody(ear: Ear) -> None:
-    with pytest.raises(ZeroDivisionError), transaction.atomic():
+    with transaction.atomic():
         noop.enqueue()
-        _ = 1 / 0
+        transaction.set_rollback(True)
 
     assert ear.heard() == []
 
 
 def test_a_savepoint_rolled_back_takes_no_wakeup_of_others_with_it(ear: Ear) -> None:
     with transaction.atomic():
-        with pytest.raises(ZeroDivisionError), transaction.atomic():
+        with transaction.atomic():
             noop.enqueue()
-            _ = 1 / 0
+            transaction.set_rollback(True)
         noop.enqueue()
 
     assert ear.heard() == ["ready default"]

@@ -7,7 +7,7 @@ locked: try again) or ``lost`` (another claim, or none, holds the job now).
 None ever waits for a row lock.
 """
 
-from .claiming import Claimed, claim, claim_suspect, stray_leases
+from .claiming import Claimed, claim, claim_suspect, stray_leases, suspects
 from .renewal import Beat, Renewal, renew
 from .rescue import Rescued, rescue
 from .settlement import Answer, Lease, Settlement, is_settled, release, settle
@@ -28,4 +28,5 @@ __all__ = [
     "rescue",
     "settle",
     "stray_leases",
+    "suspects",
 ]

@@ -8,12 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import connections, transaction
-from django.db.models import DurationField, ExpressionWrapper, F, QuerySet, TextField
+from django.db.models import DurationField, ExpressionWrapper, F, TextField
 from django.db.models.functions import Cast
 
 from .. import clock, sql, states
 from ..models import Job
 from ..models.job import READY
+from ..models.queryset import JobQuerySet
 from ..outcomes import EXPIRED
 from ..retry import Backoff
 from ..states import State
@@ -140,15 +141,16 @@ def claim_suspect(
     The caller must hold nothing else, and start nothing beside it, so that
     the next death has one possible cause.
     """
-    suspects = _ordered(Job.objects.using(using).filter(state=State.PENDING, losses__gt=0)).exclude(
-        queue__in=list(paused)
-    )
-    if queues:
-        suspects = suspects.filter(queue__in=list(queues))
     with transaction.atomic(using=using):
-        ready = _without_expired(_locked(suspects, 1), using=using)
+        ready = _without_expired(_locked(suspects(queues, paused=paused, using=using), 1), using=using)
         _take(ready, worker, lease_seconds=lease_seconds, using=using, started_at=clock.now())
     return ready
+
+
+def suspects(queues: Sequence[str] = (), *, paused: Collection[str] = (), using: str) -> JobQuerySet:
+    """Return the ready jobs that workers have died of, in the order of the claim."""
+    ready = _ordered(Job.objects.using(using).filter(state=State.PENDING, losses__gt=0)).exclude(queue__in=list(paused))
+    return ready.filter(queue__in=list(queues)) if queues else ready
 
 
 def stray_leases(worker: str, held: Collection[Lease], *, using: str) -> list[Lease]:
@@ -157,7 +159,7 @@ def stray_leases(worker: str, held: Collection[Lease], *, using: str) -> list[Le
     return [lease for lease in (Lease(*row) for row in stored) if lease not in held]
 
 
-def _ordered(jobs: QuerySet[Job]) -> Any:
+def _ordered(jobs: JobQuerySet) -> JobQuerySet:
     return jobs.order_by(F("priority").desc(), "run_at", "pk")
 
 

@@ -45,6 +45,7 @@ class Settlement:
     age: float = 0.0
     duration: float | None = None
     log: str | None = None
+    progress: dict[str, Any] | None = None
 
 
 NO_FAILURE = Failure(exception_class="", message="")
@@ -114,6 +115,7 @@ def _offer(settlement: Settlement) -> dict[str, Any]:
         "duration": settlement.duration,
         "error": verdict.error if verdict.error is None else verdict.error[:500],
         "log": settlement.log,
+        "progress": settlement.progress,
     }
     if move is not SUCCEED:
         row |= _exceptional(verdict)
@@ -161,7 +163,7 @@ def _settle_one(settlement: Settlement, job: Job, now: datetime, *, using: str) 
     if settlement.duration is not None:
         started_at = finished_at - timedelta(seconds=settlement.duration)
     held = Job.objects.using(using).filter(pk=lease.job_id, claim_no=lease.claim_no, lease_expires_at__isnull=False)
-    held.move(verdict.move, **_changes(verdict, now, finished_at=finished_at, started_at=started_at))
+    held.move(verdict.move, **_changes(settlement, now, finished_at=finished_at, started_at=started_at))
     if verdict.run is not None:
         failure = verdict.failure or NO_FAILURE
         JobRun.objects.using(using).create(
@@ -179,14 +181,17 @@ def _settle_one(settlement: Settlement, job: Job, now: datetime, *, using: str) 
         )
 
 
-def _changes(verdict: Verdict, now: datetime, *, finished_at: datetime, started_at: datetime | None) -> dict[str, Any]:
+def _changes(
+    settlement: Settlement, now: datetime, *, finished_at: datetime, started_at: datetime | None
+) -> dict[str, Any]:
+    verdict = settlement.verdict
     if_final = _if_final(verdict)
     changes: dict[str, Any] = {
         "attempt": F("attempt") - int(verdict.refund),
         "stranded": F("stranded") + int(verdict.stranded),
         "finished_at": if_final(finished_at, None),
         "started_at": if_final(started_at, None),
-        "progress": if_final(F("progress"), None),
+        "progress": if_final(F("progress") if settlement.progress is None else settlement.progress, None),
         "lease_owner": "",
         "lease_expires_at": None,
         "cancel_requested_at": None,

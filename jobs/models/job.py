@@ -104,6 +104,7 @@ class Job(models.Model):
                 F("priority").desc(), "run_at", "id", name="job_suspect", condition=Q(state=State.PENDING, losses__gt=0)
             ),
             models.Index("run_at", "id", name="job_promote", condition=Q(state=State.SCHEDULED)),
+            models.Index("run_at", "id", name="job_backing_off", condition=Q(state=State.SCHEDULED, attempt__gt=0)),
             models.Index("lease_owner", "id", name="job_running", condition=Q(state=State.RUNNING)),
             models.Index("state", "finished_at", "id", name="job_final", condition=Q(finished_at__isnull=False)),
             models.Index(

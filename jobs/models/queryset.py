@@ -10,7 +10,7 @@ from django.db import models, router
 from django.db.models import Case, Q, Value, When
 
 from .. import clock, enqueueing
-from ..specs import Enqueued, JobSpec
+from ..specs import Enqueued, JobSpec, spec_of
 from ..states import Move, State
 from .locking import unlocked
 
@@ -76,31 +76,31 @@ class JobQuerySet(models.QuerySet["Job"]):
         return chosen or router.db_for_write(self.model)
 
     def enqueue(
-        self, kind: str | JobDefinition[..., Any], payload: Mapping[str, Any] | None = None, /, **options: Any
+        self,
+        kind: str | JobDefinition[..., Any] | JobSpec,
+        payload: Mapping[str, Any] | None = None,
+        **options: Any,
     ) -> Job:
         """
         Insert one job in the caller's transaction and return it.
 
-        ``options`` are those of ``JobSpec``. The job's ``created`` is False
-        where a live job with the same ``unique_key`` was returned instead.
-        Raises ``InvalidJob`` (a ValueError) and writes nothing when a field
-        cannot be stored or the arguments do not fit the handler;
-        ``DuplicateJob`` with ``on_conflict="raise"``.
+        ``options`` are those of ``JobSpec``; a whole spec may stand in place
+        of all. The job's ``created`` is False where a live job with the same
+        ``unique_key`` was returned instead. Raises ``InvalidJob`` (a
+        ValueError) and writes nothing when a field cannot be stored or the
+        arguments do not fit the handler; ``DuplicateJob`` with
+        ``on_conflict="raise"``.
         """
-        return self.enqueue_spec(JobSpec(kind, payload, **options))
+        return enqueueing.enqueue(self.model, spec_of(kind, payload, options), using=self.write_alias)
 
     async def aenqueue(
-        self, kind: str | JobDefinition[..., Any], payload: Mapping[str, Any] | None = None, /, **options: Any
+        self,
+        kind: str | JobDefinition[..., Any] | JobSpec,
+        payload: Mapping[str, Any] | None = None,
+        **options: Any,
     ) -> Job:
         """Do as ``enqueue``, from async code."""
-        return await self.aenqueue_spec(JobSpec(kind, payload, **options))
-
-    def enqueue_spec(self, spec: JobSpec) -> Job:
-        """Do as ``enqueue`` for a spec made beforehand."""
-        return enqueueing.enqueue(self.model, spec, using=self.write_alias)
-
-    async def aenqueue_spec(self, spec: JobSpec) -> Job:
-        return await sync_to_async(self.enqueue_spec)(spec)
+        return await sync_to_async(self.enqueue)(kind, payload, **options)
 
     def enqueue_many(self, specs: Iterable[JobSpec], *, chunk: int = 5_000) -> list[Enqueued]:
         """

@@ -42,7 +42,7 @@ def retry(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") ->
     Of several jobs with one unique key the newest is taken; one whose key a
     live job holds is left. A second call finds nothing to move.
     """
-    return _in_chunks(jobs, _retry_chunk, states.RETRY.sources, Decision(actor or Actor(), reason))
+    return _in_chunks(jobs, _retry_chunk, states.RETRY.sources, Decision.of(actor, reason))
 
 
 def cancel(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") -> Report:
@@ -52,12 +52,12 @@ def cancel(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") -
     A running job ends as cancelled when its handler obeys, or fails or is
     lost; one that succeeds first, succeeded.
     """
-    return _in_chunks(jobs, _cancel_chunk, LIVE, Decision(actor or Actor(), reason))
+    return _in_chunks(jobs, _cancel_chunk, LIVE, Decision.of(actor, reason))
 
 
 def trigger(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") -> Report:
     """Make scheduled jobs, backing-off ones included, pending now; attempts stay as they are."""
-    return _in_chunks(jobs, _trigger_chunk, states.TRIGGER.sources, Decision(actor or Actor(), reason))
+    return _in_chunks(jobs, _trigger_chunk, states.TRIGGER.sources, Decision.of(actor, reason))
 
 
 Chunk = Callable[[Collection[int], Report, Decision, str], Collection[int]]
@@ -124,7 +124,7 @@ def _trigger_chunk(ids: Collection[int], report: Report, decision: Decision, usi
 
 
 def _cancel_chunk(ids: Collection[int], report: Report, decision: Decision, using: str) -> Collection[int]:
-    why = decision.reason[:500] or "Cancelled."
+    why = decision.reason or "Cancelled."
     cancelled = _move(ids, states.CANCEL, using=using, finished_at=clock.now(), error=why)
     running = Job.objects.using(using).filter(pk__in=ids, state=State.RUNNING, cancel_requested_at__isnull=True)
     owners = dict(running.lock().values_list("pk", "lease_owner"))

@@ -26,15 +26,16 @@ def pause(
     if resume_at is not None and resume_at.tzinfo is None:
         raise InvalidJob(f"resume_at={resume_at!r} has no time zone: use django.utils.timezone.make_aware().")
     alias = using or router.db_for_write(Queue)
+    decision = Decision.of(actor, reason)
     with transaction.atomic(using=alias):
         row, _ = Queue.objects.using(alias).get_or_create(name=queue)
         Queue.objects.using(alias).filter(pk=row.pk).update(
             paused_at=clock.now(),
-            paused_by=(actor or Actor()).label,
-            pause_reason=reason[:500],
+            paused_by=decision.actor.label,
+            pause_reason=decision.reason,
             resume_at=resume_at,
         )
-        Decision(actor or Actor(), reason).event(JobEvent.Kind.PAUSED, queue=queue).save(using=alias)
+        decision.event(JobEvent.Kind.PAUSED, queue=queue).save(using=alias)
     row.refresh_from_db(using=alias)
     return row
 
@@ -46,6 +47,6 @@ def resume(queue: str, *, actor: Actor | None = None, reason: str = "", using: s
         paused = Queue.objects.using(alias).filter(name=queue, paused_at__isnull=False)
         if not paused.update(paused_at=None, paused_by="", pause_reason="", resume_at=None):
             return False
-        Decision(actor or Actor(), reason).event(JobEvent.Kind.RESUMED, queue=queue).save(using=alias)
+        Decision.of(actor, reason).event(JobEvent.Kind.RESUMED, queue=queue).save(using=alias)
     announce([Wakeup(READY, queue)], using=alias)
     return True

@@ -23,6 +23,6 @@ def drain(worker: str, *, actor: Actor | None = None, reason: str = "", using: s
         )
         if not asked.update(drain_requested_at=clock.now()):
             return False
-        Decision(actor or Actor(), reason).event(JobEvent.Kind.DRAINED, worker=worker).save(using=alias)
+        Decision.of(actor, reason).event(JobEvent.Kind.DRAINED, worker=worker).save(using=alias)
         announce([Wakeup(DRAIN, worker)], using=alias)
     return True

@@ -63,11 +63,13 @@ def run(
 
 def _settle(held: Held, outcome: Succeeded, *, using: str) -> None:
     now = time.monotonic()
+    progress, log = held.context.snapshot() if held.context else (None, None)
     settlement = Settlement(
         lease=held.lease,
         verdict=decide(outcome, held.claimed),
         duration=now - (held.started or now),
-        log=held.context.snapshot()[1] if held.context else None,
+        log=log,
+        progress=progress,
     )
     held.is_settling = True
     for _ in range(BUSY_TURNS):

@@ -113,7 +113,7 @@ class Claimer(Ticker):
     def _room(self) -> tuple[int, int]:
         """Return how many jobs could start now, and how many more are worth having ahead."""
         waiting = self._executors.waiting
-        free = self._executors.concurrency - self._holdings.running - waiting
+        free = self._executors.concurrency - self._holdings.running - self._holdings.unbegun
         most = self._pace.ahead
         # Whole batches: topping up by a few at each turn would cost a transaction for each.
         ahead = most - waiting if waiting <= most // 2 else 0
@@ -158,6 +158,9 @@ class Claimer(Ticker):
     def _claim_suspect(self) -> bool:
         """Claim one job that workers died of, alone; say whether ordinary claims may go on."""
         if len(self._holdings):
+            if not self._is_for_this_worker():
+                self._suspects.claimed([])
+                return True
             self._hand_back(self._executors.take_back())
             return False
         sent = time.monotonic()
@@ -173,6 +176,10 @@ class Claimer(Ticker):
         self._suspects.claimed([one.lease for one in claimed])
         self._hand_out(claimed, sent)
         return not claimed
+
+    def _is_for_this_worker(self) -> bool:
+        """Whether the suspect that the survey saw is in a queue served here, before slots are emptied for it."""
+        return leases.suspects(self._queues, paused=self._paused_queues(), using=self.using).exists()
 
     def _hand_back_stalled(self) -> None:
         stalled = time.monotonic() - self._executors.last_taken > STALL_SECONDS

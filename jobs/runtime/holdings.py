@@ -59,8 +59,9 @@ class Holdings:
     """
     The leases of one process, from the claim to the answer that they are settled or lost.
 
-    ``begun`` counts the handlers called since the start, ``refused`` the
-    outcomes that came after their lease was lost.
+    ``begun`` counts the handlers called since the start, ``unbegun`` the jobs
+    held whose handler was not called yet, ``refused`` the outcomes that came
+    after their lease was lost.
     """
 
     def __init__(self) -> None:
@@ -69,7 +70,7 @@ class Holdings:
         self._lock = threading.Lock()
         self.refused = 0
         self.begun = 0
-        self._unbegun = 0
+        self.unbegun = 0
 
     def __len__(self) -> int:
         return len(self._held)
@@ -82,13 +83,13 @@ class Holdings:
     @property
     def spoken_for(self) -> int:
         """Handlers called since the start, and those that will be called if nothing is handed back."""
-        return self.begun + self._unbegun
+        return self.begun + self.unbegun
 
     def add(self, claimed: Iterable[Claimed], *, claimed_at: float, lease_seconds: float) -> list[Held]:
         """Take in what a claim gave; ``claimed_at`` is the monotonic time before it was sent."""
         added = [Held(one, claimed_at=claimed_at, lease_seconds=lease_seconds) for one in claimed]
         with self._lock:
-            self._unbegun += len(added)
+            self.unbegun += len(added)
             for held in added:
                 self._held[held.lease] = held
         return added
@@ -100,7 +101,7 @@ class Holdings:
             held.started = time.monotonic()
             self._running += 1
             self.begun += 1
-            self._unbegun -= 1
+            self.unbegun -= 1
 
     def finish(self, held: Held) -> None:
         """Note that the handler has returned; the lease stays until it is settled."""
@@ -112,7 +113,7 @@ class Holdings:
         with self._lock:
             held = self._held.pop(lease, None)
             if held is not None and held.started is None:
-                self._unbegun -= 1
+                self.unbegun -= 1
 
     def snapshot(self) -> list[Held]:
         with self._lock:

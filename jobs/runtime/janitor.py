@@ -81,7 +81,7 @@ class Janitor(Ticker):
         if new and maintenance.meet_queues(new, using=self.using):
             self._queues_written |= new
         for name in maintenance.resume_queues(using=self.using):
-            tell(signals.queue_resumed, name)
+            tell(signals.queue_resumed, name, queue=name)
 
     def _prune(self) -> None:
         if self._pruning is None:
@@ -91,4 +91,4 @@ class Janitor(Ticker):
             self._pruning = None
             self._next_prune = time.monotonic() + PRUNE_SECONDS
         else:
-            tell(signals.jobs_pruned, batch[0], count=batch[1])
+            tell(signals.jobs_pruned, batch[0], name=batch[0], count=batch[1])

@@ -39,6 +39,9 @@ class Record:
                 self._insert()
             except (OperationalError, InterfaceError) as error:
                 connections[self._plan.using].close()
+                # SQLite's word for a missing table; waiting would not bring it.
+                if "no such table" in str(error):
+                    raise
                 if not failures:
                     logger.warning("waiting for the database error=%s", " ".join(str(error).split()))
                 failures += 1

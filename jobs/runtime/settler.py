@@ -30,7 +30,7 @@ class Ended:
 
     held: Held
     verdict: Verdict
-    log: str | None
+    report: tuple[dict[str, Any] | None, str | None] = (None, None)
     at: float = field(default_factory=time.monotonic)
     in_doubt: bool = False
 
@@ -41,7 +41,8 @@ class Ended:
             verdict=self.verdict,
             age=time.monotonic() - self.at,
             duration=None if started is None else self.at - started,
-            log=self.log,
+            log=self.report[1],
+            progress=self.report[0],
         )
 
 
@@ -71,7 +72,7 @@ class Settler(Ticker):
 
     def note_settled(self, held: Held, outcome: Outcome) -> None:
         """Let go of a job whose own transaction has settled it."""
-        self._done(Ended(held, decide(outcome, held.claimed), None))
+        self._done(Ended(held, decide(outcome, held.claimed)))
 
     @property
     def is_behind(self) -> bool:
@@ -139,7 +140,7 @@ class Settler(Ticker):
         failure = Failure(exception_class=REFUSED, message=safe_text(error))
         logger.error("outcome refused by the database job=%s error=%s", bad.held.lease.job_id, failure.message)
         hopeless = Failed(failure=failure, is_hopeless=True)
-        self._flush([replace(bad, verdict=decide(hopeless, bad.held.claimed), log="")])
+        self._flush([replace(bad, verdict=decide(hopeless, bad.held.claimed), report=(None, ""))])
 
     def _answered(self, one: Ended, answer: Answer) -> None:
         lease, kind = one.held.lease, one.held.claimed.kind
@@ -174,9 +175,9 @@ REFUSED = "OutcomeRefused"
 
 
 def ended(held: Held, outcome: Outcome) -> Ended:
-    """Decide on ``outcome``, with the log that its handler left."""
-    log = held.context.snapshot()[1] if held.context is not None else None
-    return Ended(held, decide(outcome, held.claimed), log)
+    """Decide on ``outcome``, with what its handler reported."""
+    report = (None, None) if held.context is None else held.context.snapshot()
+    return Ended(held, decide(outcome, held.claimed), report)
 
 
 def is_refused_for_data(error: Exception) -> bool:

@@ -19,6 +19,11 @@ OBEY_SECONDS = 5.0
 LOOK_SECONDS = 0.02
 
 
+def longest_end() -> float:
+    """Return how many seconds a worker may take to end once its grace is over."""
+    return OBEY_SECONDS + _settle_patience() + 10.0
+
+
 def wind_down(worker: Worker) -> None:
     """
     Take the worker apart in the order that loses nothing.
@@ -60,10 +65,14 @@ def _settle_the_rest(worker: Worker) -> None:
     for held in worker.holdings.snapshot():
         if not held.is_finished:
             worker.settler.submit(held, _last_word(worker, held))
-    until = time.monotonic() + max(OBEY_SECONDS, settings.lease_seconds / 2)
+    until = time.monotonic() + _settle_patience()
     while not worker.settler.is_empty and time.monotonic() < until:
         worker.settler.wake()
         time.sleep(LOOK_SECONDS)
+
+
+def _settle_patience() -> float:
+    return float(max(OBEY_SECONDS, settings.lease_seconds / 2))
 
 
 def _last_word(worker: Worker, held: Held) -> Outcome:

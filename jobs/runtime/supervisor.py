@@ -16,6 +16,7 @@ from types import FrameType
 from django.utils.autoreload import get_child_arguments
 
 from .exits import EXIT_DRAINED, EXIT_OK, EXPECTED_EXITS
+from .shutdown import longest_end
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +26,6 @@ READY_SECONDS = 60.0
 LOOK_SECONDS = 0.2
 STEADY_SECONDS = 30.0
 LONGEST_PAUSE = 30.0
-KILL_SECONDS = 10.0
 
 
 class Child:
@@ -118,7 +118,7 @@ class Supervisor:
     def __init__(self, *, processes: int, burst: bool, grace: float) -> None:
         self._children = [Child(number) for number in range(1, processes + 1)]
         self._burst = burst
-        self._patience = grace + KILL_SECONDS
+        self._patience = grace + longest_end()
         self._signal: int | None = None
         self._kill_at: float | None = None
 

@@ -46,7 +46,9 @@ def test_a_frozen_worker_s_late_result_is_refused_and_it_goes_on_working(databas
     assert Mark.objects.get(job_id=slow.pk, pid=frozen.pid).ended_at is None
 
 
-def test_a_resumed_worker_starts_none_of_what_it_had_claimed_ahead_and_rescues_nobody_at_once(database_url: str) -> None:
+def test_a_resumed_worker_starts_none_of_what_it_had_claimed_ahead_and_rescues_nobody_at_once(
+    database_url: str,
+) -> None:
     settings = {"POLL_SECONDS": 0.2}
     for _ in range(50):
         noop.enqueue()

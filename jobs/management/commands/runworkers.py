@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import socket
 import sys
 import threading
@@ -10,10 +11,11 @@ from typing import Any
 
 from django.conf import settings as django_settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connections
+from django.db import OperationalError, ProgrammingError, connections, router
 
 from ...conf import settings
 from ...exceptions import InvalidJob
+from ...models import Job
 from ...registry import check_queue
 from ...runtime.plan import Plan
 from ...runtime.supervisor import READY, Supervisor, link_to_supervisor, set_title
@@ -33,7 +35,7 @@ class Command(BaseCommand):
             help="Worker processes; more than one get a supervisor (default 1).",
         )
         add("--queues", type=_queues, default=[], help="Only these, comma-separated, in strict order (default: all).")
-        add("--database", default=DEFAULT_DB_ALIAS, help="The alias of the database that holds the jobs.")
+        add("--database", help="The alias of the database that holds the jobs (default: where the router sends them).")
         add("--burst", action="store_true", help="Exit when nothing is due any more.")
         add(
             "--grace",
@@ -51,6 +53,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, **options: Any) -> None:
+        options["database"] = options["database"] or router.db_for_write(Job)
         if options["database"] not in connections:
             raise CommandError(
                 f"--database={options['database']!r} is not in DATABASES: it has {', '.join(connections)}."
@@ -86,17 +89,29 @@ class Command(BaseCommand):
         set_title(f"worker {worker.name} of {queues}")
         if link is not None:
             threading.Thread(target=_stop_without_supervisor, args=(link, worker), daemon=True).start()
+        _log_to_the_console(verbosity)
         if verbosity:
             self.stdout.write(
                 f"Worker {worker.name} runs {plan.concurrency} at a time from {queues}. Stop it with Ctrl-C."
             )
         try:
             code = worker.run()
-        except ProgrammingError as error:
+        except (ProgrammingError, OperationalError) as error:
             raise CommandError(
                 f"The tables of jobs are not as this version needs them: run migrate. ({error})"
             ) from error
         leave(worker, code)
+
+
+def _log_to_the_console(verbosity: int) -> None:
+    """Show warnings, and from verbosity 2 on every run, where the site has not said what to do with the log."""
+    logger = logging.getLogger("jobs")
+    if not verbosity or logger.hasHandlers():
+        return
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO if verbosity > 1 else logging.WARNING)
 
 
 def _stop_without_supervisor(link: socket.socket, worker: Worker) -> None:
@@ -114,6 +129,8 @@ def _positive(text: str) -> int:
 
 def _queues(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise argparse.ArgumentTypeError("no queue is named: leave the option out to serve all.")
     try:
         for name in names:
             check_queue(name)
