@@ -5,8 +5,10 @@ ifndef PYTHON
 PYTHON := $(shell .ci/find-python $(PYTHONS))
 endif
 BIN := .venv/bin
+# Much of the suite waits for worker processes, so more runs at a time than there are cores.
+PARALLEL := --numprocesses 3
 
-.PHONY: help install demo test lint matrix bench clean
+.PHONY: help install demo test chaos lint matrix bench clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -24,8 +26,12 @@ demo: install ## Show the system at work until Ctrl-C, or make demo SECONDS=20.
 
 # Whoever has no PostgreSQL still gets a run; CI does not pass without one.
 test: install ## Run the suite on PostgreSQL and on SQLite.
-	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest
-	JOBS_TEST_DB=sqlite $(BIN)/pytest
+	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest $(PARALLEL)
+	JOBS_TEST_DB=sqlite $(BIN)/pytest $(PARALLEL)
+
+chaos: install ## Prove what must survive kills, freezes and outages.
+	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest -m chaos
+	JOBS_TEST_DB=sqlite $(BIN)/pytest -m chaos tests/chaos/test_many_workers.py
 
 lint: install ## Check style, types and migrations.
 	$(BIN)/ruff check
