@@ -32,6 +32,12 @@ class Router:
         return self.alias if is_ours and (not self.models or model in self.models) else None
 
 
+@pytest.fixture(autouse=True)
+def no_handlers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handlers that other test modules registered have nothing to do with these."""
+    monkeypatch.setattr(registry, "_by_kind", {})
+
+
 @pytest.fixture
 def add_database(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[AddDatabase]:
     """Add the alias ``other`` with these settings, and send the jobs there."""
@@ -115,10 +121,7 @@ def test_jobs_outside_the_default_database_are_mentioned(add_database: AddDataba
     assert "an enqueue is not part of a transaction on 'default'" in finding.msg
 
 
-def test_an_atomic_handler_outside_the_default_database_is_an_error(
-    add_database: AddDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(registry, "_by_kind", {})
+def test_an_atomic_handler_outside_the_default_database_is_an_error(add_database: AddDatabase) -> None:
     job("pay", atomic=True, aliases=["charge"])(lambda: None)
     job("plain")(lambda: None)
     assert found("E005") == []

@@ -249,7 +249,11 @@ def test_results_are_changed_where_they_must_be(value: Any, stored: Any) -> None
     assert json.loads(storable_result(value, max_bytes=MANY)) == stored
 
 
-@pytest.mark.parametrize("value", [{1, 2}, b"x", object(), date(2026, 1, 1), {"a": Decimal(1)}, endless()], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [{1, 2}, b"x", object(), date(2026, 1, 1), {"a": Decimal(1)}, endless()],
+    ids=lambda value: type(value).__name__,
+)
 def test_results_that_json_cannot_hold_raise(value: Any) -> None:
     with pytest.raises((TypeError, RecursionError)):
         storable_result(value, max_bytes=MANY)

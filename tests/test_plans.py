@@ -1,4 +1,9 @@
-"""Every hot statement reads a little of its own index, whatever else is in the table (PostgreSQL)."""
+"""
+Every hot statement reads a little of its own index, whatever else is in the table (PostgreSQL).
+
+A plan that walked one of the crowds would touch ten thousand buffers or
+scan the table; what earlier tests left dead in the indexes costs hundreds.
+"""
 
 from __future__ import annotations
 
@@ -86,40 +91,40 @@ def assert_cheap(work: Callable[[], Any], *, most: int) -> None:
 
 
 def test_claim_of_all_queues_is_flat(crowd: None) -> None:
-    assert_cheap(lambda: claim(slots=10), most=300)
+    assert_cheap(lambda: claim(slots=10), most=3_000)
 
 
 def test_claim_of_a_small_queue_beside_a_big_one_is_flat(crowd: None) -> None:
-    assert_cheap(lambda: claim(slots=10, queues=["small"]), most=300)
+    assert_cheap(lambda: claim(slots=10, queues=["small"]), most=3_000)
 
 
 def test_claim_beside_a_big_paused_queue_is_flat(crowd: None) -> None:
-    assert_cheap(lambda: claim(slots=10, paused={"bulk"}), most=600)
+    assert_cheap(lambda: claim(slots=10, paused={"bulk"}), most=3_000)
 
 
 def test_claim_of_a_suspect_is_flat(crowd: None) -> None:
-    assert_cheap(lambda: leases.claim_suspect("w1", lease_seconds=30, using="default"), most=100)
+    assert_cheap(lambda: leases.claim_suspect("w1", lease_seconds=30, using="default"), most=3_000)
 
 
 def test_promote_is_flat(crowd: None) -> None:
     seed(20, state="scheduled", run_in=-60)
 
-    assert_cheap(lambda: maintenance.promote(limit=10, using="default"), most=150)
+    assert_cheap(lambda: maintenance.promote(limit=10, using="default"), most=3_000)
 
 
 def test_the_survey_is_flat(crowd: None) -> None:
-    assert_cheap(lambda: maintenance.survey(using="default"), most=200)
+    assert_cheap(lambda: maintenance.survey(using="default"), most=3_000)
 
 
 def test_rescue_is_flat(crowd: None) -> None:
     claim(slots=5)
     Job.objects.running().update(lease_expires_at="2020-01-01T00:00:00Z")
 
-    assert_cheap(lambda: leases.rescue(limit=10, using="default"), most=400)
+    assert_cheap(lambda: leases.rescue(limit=10, using="default"), most=3_000)
 
 
 def test_expire_is_flat(crowd: None) -> None:
-    assert_cheap(lambda: maintenance.expire(using="default"), most=50)
+    assert_cheap(lambda: maintenance.expire(using="default"), most=3_000)
 
 
 def test_settle_and_renew_go_through_the_primary_key(crowd: None) -> None:
@@ -128,8 +133,8 @@ def test_settle_and_renew_go_through_the_primary_key(crowd: None) -> None:
     assert_cheap(
         lambda: leases.renew([Beat(lease=one.lease) for one in held], lease_seconds=30, using="default"), most=600
     )
-    assert_cheap(lambda: leases.settle([settlement(one.lease) for one in held], using="default"), most=1_200)
+    assert_cheap(lambda: leases.settle([settlement(one.lease) for one in held], using="default"), most=3_000)
 
 
 def test_prune_is_flat(crowd: None) -> None:
-    assert_cheap(lambda: list(maintenance.prune(limit=10, using="default")), most=100)
+    assert_cheap(lambda: list(maintenance.prune(limit=10, using="default")), most=3_000)
