@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,6 +70,24 @@ def names(heading: str) -> set[str]:
 def parser(command: str) -> Any:
     """Return what parses the arguments of a ``manage.py`` command."""
     return load_command_class(get_commands()[command], command).create_parser("manage.py", command)
+
+
+def commands(blocks: list[Block]) -> list[list[str]]:
+    """Return the words after ``manage.py`` in each line of the blocks that has it, in a shell's form or as a list."""
+    lines = [line for block in blocks for line in block.text.splitlines() if "manage.py" in line]
+    words = [json.loads(line[line.index("[") :]) if '["' in line else shlex.split(line) for line in lines]
+    return [each[each.index("manage.py") + 1 :] for each in words]
+
+
+def options(page: Path) -> set[str]:
+    """Return the options that the page's text speaks of."""
+    return set(re.findall(r"`(--[\w-]+)", page.read_text()))
+
+
+def patience(page: Path) -> list[int]:
+    """Return for how many seconds the page's service managers wait before they kill."""
+    found = re.findall(r"(?:TimeoutStopSec=|stop_grace_period: |terminationGracePeriodSeconds: )(\d+)", page.read_text())
+    return [int(seconds) for seconds in found]
 
 
 def broken_links(page: Path) -> list[str]:

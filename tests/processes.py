@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,9 +18,15 @@ FAST = {"LEASE_SECONDS": 2, "HEARTBEAT_SECONDS": 0.5, "POLL_SECONDS": 0.05, "GRA
 
 
 class WorkerProcess:
-    """``manage.py runworkers`` on the test database; killed at the end of the block if it still runs."""
+    """
+    ``manage.py runworkers`` on the test database; killed at the end of the block if it still runs.
 
-    def __init__(self, database_url: str, *arguments: str, settings: dict[str, Any] | None = None) -> None:
+    ``before`` is a command that runs it elsewhere, such as ``ip netns exec``.
+    """
+
+    def __init__(
+        self, database_url: str, *arguments: str, settings: dict[str, Any] | None = None, before: Sequence[str] = ()
+    ) -> None:
         environment = os.environ | {
             "DATABASE_URL": database_url,
             "DJANGO_SETTINGS_MODULE": "tests.settings",
@@ -27,7 +34,7 @@ class WorkerProcess:
         }
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "django", "runworkers", *arguments],
+            [*before, sys.executable, "-m", "django", "runworkers", *arguments],
             env=environment,
             stdout=self._log,
             stderr=subprocess.STDOUT,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 import unittest
 from collections.abc import Iterator
@@ -15,11 +14,13 @@ import pytest
 from django.contrib.auth.models import User
 
 from jobs import checks, conf
+from jobs.runtime.shutdown import longest_end
 from jobs.testing import run_jobs
 from tests import pages
 from tests.pages import Block
 from tests.registering import own_registry
 
+OF_SERVICE_MANAGERS = ("ini", "dockerfile", "yaml")
 SHELL = [line for block in pages.blocks("sh") for line in block.text.splitlines()]
 
 
@@ -44,7 +45,9 @@ def shop(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[None]:
 def test_every_block_is_of_a_kind_that_is_tested() -> None:
     python = {("python", kind) for kind in ("run", "settings", "shop/jobs.py", "tests")}
 
-    assert {(block.language, block.kind) for block in pages.blocks()} == {("sh", "run"), *python}
+    others = {(language, "run") for language in ("sh", *OF_SERVICE_MANAGERS)}
+
+    assert {(block.language, block.kind) for block in pages.blocks()} == {*python, *others}
 
 
 @each(pages.blocks("python", "run"))
@@ -78,11 +81,26 @@ def test_settings_pass_the_checks(block: Block) -> None:
         assert not list(checks._of_sqlite("default", site["DATABASES"]["default"]))
 
 
-@pytest.mark.parametrize("line", [line for line in SHELL if " manage.py " in line])
-def test_command_parses(line: str) -> None:
-    _, _, name, *arguments = shlex.split(line)
+@pytest.mark.parametrize("words", pages.commands(pages.blocks()), ids=" ".join)
+def test_command_parses(words: list[str]) -> None:
+    name, *arguments = words
 
     pages.parser(name).parse_args(arguments)
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
+def test_options_exist(page: Path) -> None:
+    of_jobs = pages.parser("jobs")._subparsers._group_actions[0].choices.values()
+    parsers = [pages.parser("runworkers"), pages.parser("check"), *of_jobs]
+
+    assert pages.options(page) <= {"--init"}.union(*(parser._option_string_actions for parser in parsers))
+
+
+def test_service_managers_wait_for_the_longest_end() -> None:
+    waits = pages.patience(pages.ROOT / "docs" / "deploying.md")
+
+    assert len(waits) == 3
+    assert min(waits) > conf.settings.grace_seconds + longest_end()
 
 
 @pytest.mark.parametrize("line", [line for line in SHELL if line.startswith("make ")])
