@@ -31,6 +31,7 @@ test: install ## Run the suite on PostgreSQL and on SQLite.
 
 chaos: install ## Prove what must survive kills, freezes and outages.
 	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest -m chaos
+	JOBS_WALKS=100 JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest tests/test_lease_machine.py
 	JOBS_TEST_DB=sqlite $(BIN)/pytest -m chaos tests/chaos/test_many_workers.py
 
 lint: install ## Check style, types and migrations.

@@ -81,12 +81,14 @@ def commands(blocks: list[Block]) -> list[list[str]]:
 
 def options(page: Path) -> set[str]:
     """Return the options that the page's text speaks of."""
-    return set(re.findall(r"`(--[\w-]+)", page.read_text()))
+    return set(re.findall(r"`(--[\w-]*\w)[ `=]", page.read_text()))
 
 
 def patience(page: Path) -> list[int]:
     """Return for how many seconds the page's service managers wait before they kill."""
-    found = re.findall(r"(?:TimeoutStopSec=|stop_grace_period: |terminationGracePeriodSeconds: )(\d+)", page.read_text())
+    found = re.findall(
+        r"(?:TimeoutStopSec=|stop_grace_period: |terminationGracePeriodSeconds: )(\d+)", page.read_text()
+    )
     return [int(seconds) for seconds in found]
 
 

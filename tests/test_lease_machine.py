@@ -7,6 +7,7 @@ only the present holder of a lease changes anything.
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from tests.leasing import settlement, silence
 
 pytestmark = pytest.mark.django_db
 
+EXAMPLES = int(os.environ.get("JOBS_WALKS", "12"))
 WORKERS = st.sampled_from(["w1", "w2", "w3"])
 FAILURE = Failure(exception_class="ValueError", message="boo")
 OUTCOMES: st.SearchStrategy[Outcome] = st.sampled_from(
@@ -170,6 +172,6 @@ def test_random_walks_keep_the_promises(machine: type[LeaseMachine]) -> None:
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=EXAMPLES, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

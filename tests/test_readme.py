@@ -20,7 +20,7 @@ from tests import pages
 from tests.pages import Block
 from tests.registering import own_registry
 
-OF_SERVICE_MANAGERS = ("ini", "dockerfile", "yaml")
+OF_SERVICE_MANAGERS = ("ini", "yaml")
 SHELL = [line for block in pages.blocks("sh") for line in block.text.splitlines()]
 
 
@@ -81,7 +81,7 @@ def test_settings_pass_the_checks(block: Block) -> None:
         assert not list(checks._of_sqlite("default", site["DATABASES"]["default"]))
 
 
-@pytest.mark.parametrize("words", pages.commands(pages.blocks()), ids=" ".join)
+@pytest.mark.parametrize("words", pages.commands(pages.blocks()))
 def test_command_parses(words: list[str]) -> None:
     name, *arguments = words
 

@@ -144,3 +144,18 @@ def test_code_that_changes_restarts_the_worker(start: Start, tmp_path: Path, mon
         supervisor.wait()
 
     assert len(after) == 1
+
+
+def test_a_signal_that_also_reaches_the_workers_directly_is_one_stop_and_not_two(start: Start) -> None:
+    """As systemd does it unless told otherwise: SIGTERM to every process of the unit."""
+    job = wait.enqueue(1.0)
+
+    with start("--processes", "2") as supervisor:
+        wait_until(lambda: Job.objects.get(pk=job.pk).state == State.RUNNING)
+        pids = [worker.pid for worker in live()]
+        for pid in (*pids, supervisor.pid, *pids):
+            os.kill(pid, signal.SIGTERM)
+        code = supervisor.wait()
+
+    job.refresh_from_db()
+    assert (code, job.state) == (0, State.SUCCEEDED)

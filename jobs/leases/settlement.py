@@ -219,7 +219,14 @@ def _if_final(verdict: Verdict) -> Callable[[Any, Any], Any]:
     if not verdict.move.yields:
         return lambda _, other: other
     asked = Q(cancel_requested_at__isnull=False)
-    return lambda final, other: Case(When(asked, then=_expression(final)), default=_expression(other))
+    return lambda final, other: _chosen_by(asked, final, other)
+
+
+def _chosen_by(condition: Q, one: Any, other: Any) -> Any:
+    # PostgreSQL takes a CASE of nothing but NULL for text.
+    if one is None and other is None:
+        return None
+    return Case(When(condition, then=_expression(one)), default=_expression(other))
 
 
 def _expression(value: Any) -> Any:

@@ -123,7 +123,7 @@ class Supervisor:
         self._kill_at: float | None = None
 
     def run(self) -> int:
-        """Return the exit code: 0 after a stop that was asked for, in a burst the worst of the workers'."""
+        """Return the exit code: 0 after a stop that was asked for, in a burst the worst of the workers', 76 if all were drained."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_signal)
         while not self._is_finished():
@@ -132,7 +132,13 @@ class Supervisor:
             for child in self._children:
                 child.look()
             self._kill_the_late()
-        return max((child.code or 0 for child in self._children), default=EXIT_OK) if self._burst else EXIT_OK
+        return self._exit_code()
+
+    def _exit_code(self) -> int:
+        codes = [child.code or EXIT_OK for child in self._children]
+        if all(code == EXIT_DRAINED for code in codes):
+            return EXIT_DRAINED
+        return max(codes) if self._burst else EXIT_OK
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         if self._signal is not None:

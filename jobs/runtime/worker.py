@@ -58,6 +58,7 @@ class Worker:
         self.all_threads_ended = True
         self._stop = threading.Event()
         self._signal = 0
+        self._is_supervised = False
         self._reason = "finished"
         self._exit_code = EXIT_OK
         self._last_outage = -1e9
@@ -135,13 +136,19 @@ class Worker:
             self._reason = reason
             self._stop.set()
 
-    def handle_signals(self) -> None:
-        """Stop on the first SIGTERM or SIGINT; exit at once on the second. Call it in the main thread."""
+    def handle_signals(self, *, supervised: bool = False) -> None:
+        """
+        Stop on the first SIGTERM or SIGINT; exit at once on the second. Call it in the main thread.
+
+        A ``supervised`` process only stops: it gets the signal that its
+        supervisor passes on, and may get the same one from systemd too.
+        """
+        self._is_supervised = supervised
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
-        if self._signal or self._stop.is_set():
+        if (self._signal or self._stop.is_set()) and not self._is_supervised:
             os._exit(128 + number)
         self._signal = number
 

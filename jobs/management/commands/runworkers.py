@@ -85,7 +85,7 @@ class Command(BaseCommand):
     def _work(self, plan: Plan, link: socket.socket | None, *, verbosity: int) -> None:
         queues = ", ".join(plan.queues) or "all queues"
         worker = Worker(plan, on_ready=lambda: link.send(READY) if link else None)
-        worker.handle_signals()
+        worker.handle_signals(supervised=link is not None)
         set_title(f"worker {worker.name} of {queues}")
         if link is not None:
             threading.Thread(target=_stop_without_supervisor, args=(link, worker), daemon=True).start()
