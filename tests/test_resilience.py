@@ -270,6 +270,7 @@ def test_a_run_that_a_rescuer_wrote_does_not_count_as_settled() -> None:
     assert not leases.is_settled(claimed.lease, using="default")
 
 
+@on_postgresql
 def test_a_batch_halved_and_then_cut_off_refuses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [noop.enqueue() for _ in range(4)]
     holdings = Holdings()

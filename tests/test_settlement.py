@@ -158,6 +158,17 @@ def test_result_error_and_log_are_kept(settle: Any) -> None:
     assert (logged.log, failed.message, failed.traceback) == (text, text, text)
 
 
+@pytest.mark.parametrize(("outcome", "kept"), [(Succeeded(None), True), (BROKEN, False), (Stopped("asked"), True)])
+def test_the_last_progress_is_kept_where_the_job_ends(settle: Any, outcome: Outcome, kept: bool) -> None:  # noqa: FBT001
+    noop.enqueue()
+    (claimed,) = claim()
+    progress = {"done": 2, "total": None, "message": "ü"}
+
+    settle(settlement(claimed.lease, outcome, progress=progress))
+
+    assert Job.objects.get().progress == (progress if kept else None)
+
+
 def test_backoff_is_measured_from_the_database_s_now(settle: Any) -> None:
     noop.enqueue()
     (claimed,) = claim()

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from django.db import connections, transaction
-from django.db.models import Case, F, Q, Value, When
+from django.db.models import Case, F, JSONField, Q, Value, When
 from django.db.models.functions import Coalesce
 
 from .. import clock, payload, sql
@@ -191,7 +191,7 @@ def _changes(
         "stranded": F("stranded") + int(verdict.stranded),
         "finished_at": if_final(finished_at, None),
         "started_at": if_final(started_at, None),
-        "progress": if_final(F("progress") if settlement.progress is None else settlement.progress, None),
+        "progress": if_final(_progress(settlement), None),
         "lease_owner": "",
         "lease_expires_at": None,
         "cancel_requested_at": None,
@@ -210,6 +210,12 @@ def _changes(
     if verdict.losses is not None:
         changes["losses"] = verdict.losses
     return changes
+
+
+def _progress(settlement: Settlement) -> Any:
+    if settlement.progress is None:
+        return F("progress")
+    return Value(settlement.progress, output_field=JSONField())
 
 
 def _if_final(verdict: Verdict) -> Callable[[Any, Any], Any]:

@@ -80,10 +80,6 @@ class Settler(Ticker):
         oldest = self._oldest
         return oldest is not None and time.monotonic() - oldest > LATE_SECONDS
 
-    @property
-    def is_empty(self) -> bool:
-        return self._oldest is None and not self._busy and self._inbox.empty()
-
     def run_once(self) -> float:
         """Settle one batch; outcomes that came meanwhile make the next turn come at once."""
         self._gather()
