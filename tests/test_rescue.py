@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection, transaction
 
@@ -104,6 +106,19 @@ def test_a_worker_that_still_beats_is_not_a_loss() -> None:
 
     assert (Job.objects.get().losses, JobRun.objects.get().outcome) == (0, "lost")
     assert "was silent, later alive" in JobRun.objects.get().message
+
+
+@pytest.mark.parametrize(("beats_later", "losses"), [(0.1, 1), (1, 1), (2, 0)])
+def test_a_beat_that_came_with_the_last_renewal_does_not_make_a_worker_alive(beats_later: float, losses: int) -> None:
+    noop.enqueue()
+    (claimed,) = claim("w1")
+    silence(claimed.lease)
+    renewed_at = Job.objects.get().lease_expires_at - timedelta(seconds=30)
+    make_worker("w1", heartbeat_at=renewed_at + timedelta(seconds=10 * beats_later))
+
+    rescue()
+
+    assert Job.objects.get().losses == losses
 
 
 def test_a_retry_by_a_person_forgets_the_losses() -> None:

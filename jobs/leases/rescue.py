@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.db import DataError, IntegrityError, transaction
@@ -77,11 +78,10 @@ def _lease(job: Job) -> Lease:
 def _verdicts(jobs: list[Job], *, using: str) -> Iterable[tuple[Job, Verdict]]:
     owners = {job.lease_owner for job in jobs}
     workers = {worker.name: worker for worker in Worker.objects.using(using).filter(name__in=owners)}
-    alive = set(Worker.objects.using(using).live().filter(name__in=owners).values_list("name", flat=True))
     earlier = _earlier_deaths([job.pk for job in jobs if job.losses], using=using)
     for job in jobs:
         owner = workers.get(job.lease_owner)
-        is_alive = job.lease_owner in alive
+        is_alive = owner is not None and _was_heard_of_later(owner, job)
         lost = Lost(
             started=job.started_at is not None,
             worker=job.lease_owner,
@@ -91,6 +91,18 @@ def _verdicts(jobs: list[Job], *, using: str) -> Iterable[tuple[Job, Verdict]]:
             worker_is_alive=is_alive,
         )
         yield job, decide(lost, job)
+
+
+def _was_heard_of_later(owner: Worker, job: Job) -> bool:
+    """
+    Say whether the worker has beaten since it last renewed this lease.
+
+    A dead worker's last beat comes just after its last renewal, so only one
+    that is more than a whole beat later tells of a worker that lives.
+    """
+    assert job.lease_expires_at is not None  # noqa: S101 (it is what was asked for)
+    quiet = timedelta(seconds=settings.lease_seconds - 1.5 * settings.heartbeat_seconds)
+    return owner.heartbeat_at > job.lease_expires_at - quiet
 
 
 def _earlier_deaths(job_ids: list[int], *, using: str) -> dict[int, int]:
