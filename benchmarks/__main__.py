@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -30,6 +31,8 @@ def main() -> None:
     scale = QUICK if options.quick else FULL
     scale = replace(scale, rounds=options.repeats or scale.rounds)
     chosen = [name for name in BENCHMARKS if name in options.names or not options.names]
+    # So that a SIGTERM drops the database too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with postgres.running("bench", fresh=True) as server_url:
         if not server_url.startswith(("postgres://", "postgresql://")):
             sys.exit("The benchmarks need PostgreSQL: install it, or set DATABASE_URL to a postgres:// URL.")
