@@ -35,9 +35,10 @@ def is_gone(pid: int) -> bool:
 
 
 def test_processes_share_the_work_and_stop_together(start: Start) -> None:
-    jobs = [wait.enqueue(0.3) for _ in range(8)]
-
     with start("--processes", "2", "--concurrency", "2") as supervisor:
+        # Both are up before there is work, or the first might do it all.
+        wait_until(lambda: len(live()) == 2)
+        jobs = [wait.enqueue(0.5) for _ in range(8)]
         wait_until(lambda: Job.objects.succeeded().count() == len(jobs))
         pids = {worker.pid for worker in live()}
         supervisor.send(signal.SIGTERM)
