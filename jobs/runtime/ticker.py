@@ -61,10 +61,6 @@ class Ticker:
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join(timeout)
 
-    @property
-    def is_stopping(self) -> bool:
-        return self._stopping.is_set()
-
     def _loop(self) -> None:
         use_own_connection(self.using)
         try:
