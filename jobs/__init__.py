@@ -1,6 +1,7 @@
 """A durable, distributed job scheduler that is a plain Django app."""
 
 from .context import JobContext, current
+from .declarations import schedule
 from .exceptions import Cancel, Discard, Retry, Snooze
 from .registry import JobDefinition, job
 from .retry import Backoff
@@ -19,4 +20,5 @@ __all__ = [
     "Snooze",
     "current",
     "job",
+    "schedule",
 ]

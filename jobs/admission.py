@@ -38,12 +38,20 @@ class Candidate:
         key: str | None = self.values.get("unique_key")
         return key
 
+    def having(self, **columns: Any) -> Candidate:
+        """Return the same job with these columns, which no spec can decide."""
+        return Candidate({**self.values, **columns}, f"{self.text[:-1]},{payload.dumps(columns)[1:]}")
 
-def admit(spec: JobSpec, *, vendor: str) -> Candidate:
-    """Return what ``spec`` stands for; raise ``InvalidJob`` naming the first field that cannot be stored."""
+
+def admit(spec: JobSpec, *, vendor: str, allow_unknown: bool = False) -> Candidate:
+    """
+    Return what ``spec`` stands for; raise ``InvalidJob`` naming the first field that cannot be stored.
+
+    ``allow_unknown`` (also a setting) takes a kind whose handler is not here.
+    """
     if not isinstance(spec, JobSpec):
         raise InvalidJob(f"{spec!r} is no JobSpec: use JobSpec(kind, payload) or handler.spec(...).")
-    definition = _definition(spec.kind)
+    definition = _definition(spec.kind, allow_unknown=allow_unknown or settings.allow_unknown_kinds)
     kind = definition.kind if definition else spec.kind
     options = definition.options if definition else NO_OPTIONS
     args, keywords = _list(spec.args, "args"), _dict(spec.payload, "payload")
@@ -59,8 +67,8 @@ def admit(spec: JobSpec, *, vendor: str) -> Candidate:
     return Candidate({**values, "metadata": own.get("metadata", {}), "args": args, "payload": keywords}, text)
 
 
-def _definition(kind: Any) -> registry.JobDefinition[..., Any] | None:
-    if not settings.allow_unknown_kinds or not isinstance(kind, str):
+def _definition(kind: Any, *, allow_unknown: bool) -> registry.JobDefinition[..., Any] | None:
+    if not allow_unknown or not isinstance(kind, str):
         return registry.resolve(kind)
     definition = registry.find(kind)
     if definition is None:

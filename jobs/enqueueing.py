@@ -68,11 +68,11 @@ def _insert_chunk(
             keyed.setdefault(key, index)
     # Rows come back in the order they went in, so those without a key are told apart by place.
     places = iter(unkeyed)
-    for job_id, key, *_ in _insert([candidates[index] for index in [*unkeyed, *keyed.values()]], using=using):
+    for job_id, key, *_ in insert([candidates[index] for index in [*unkeyed, *keyed.values()]], using=using):
         answers[next(places) if key is None else keyed[key]] = Enqueued(job_id, created=True)
 
 
-def _insert(candidates: Iterable[Candidate], *, using: str) -> list[tuple[Any, ...]]:
+def insert(candidates: Iterable[Candidate], *, using: str) -> list[tuple[Any, ...]]:
     listed = list(candidates)
     rows = f"[{','.join([candidate.text for candidate in listed])}]"
     connection = connections[using]
@@ -90,7 +90,7 @@ def _wakeups(candidates: list[Candidate]) -> set[Wakeup]:
 
 def _insert_or_meet(model: type[Job], spec: JobSpec, candidate: Candidate, *, using: str) -> Job:
     for _ in range(TRIES):
-        inserted = _insert([candidate], using=using)
+        inserted = insert([candidate], using=using)
         if inserted:
             return _instance(model, candidate, inserted[0], using=using)
         holder = _meet_holder(model, spec, candidate, using=using)

@@ -29,20 +29,33 @@ CHUNK = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """Which duties have something to do; ``next_run_in`` is seconds to the next scheduled job, None without one."""
+    """
+    Which duties have something to do. ``next_run_in`` is seconds to the next
+    scheduled job, ``next_slot_in`` to the next run of a schedule (0 or less:
+    one is due, or to be planned); None without one.
+    """
 
     pending: bool
     suspects: bool
     expired_leases: bool
     next_run_in: float | None
+    next_slot_in: float | None
+    waiting_slots: bool
 
 
 def survey(*, using: str) -> Survey:
     """Look, in one autocommit SELECT, for anything a worker could do."""
     connection = connections[using]
-    ((pending, suspects, expired_leases, next_run_in),) = sql.fetch(connection, sql.SURVEY[connection.vendor])
+    ((pending, suspects, expired, next_run_in, next_slot_in, waiting),) = sql.fetch(
+        connection, sql.SURVEY[connection.vendor]
+    )
     return Survey(
-        pending=bool(pending), suspects=bool(suspects), expired_leases=bool(expired_leases), next_run_in=next_run_in
+        pending=bool(pending),
+        suspects=bool(suspects),
+        expired_leases=bool(expired),
+        next_run_in=next_run_in,
+        next_slot_in=next_slot_in,
+        waiting_slots=bool(waiting),
     )
 
 

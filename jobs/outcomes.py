@@ -78,6 +78,11 @@ class Expired:
     """Its ``expires_at`` passed before it could start."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unwanted:
+    """Its slot came, but its schedule was disabled or deleted before it could start."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
     """Handed back by a worker that does not want to, or can no longer, run it."""
@@ -109,7 +114,7 @@ class Lost:
     worker_is_alive: bool
 
 
-Outcome = Succeeded | Failed | Snoozed | Discarded | Stopped | Expired | Released | Unclaimable | Lost
+Outcome = Succeeded | Failed | Snoozed | Discarded | Stopped | Expired | Unwanted | Released | Unclaimable | Lost
 
 
 class Facts(Protocol):
@@ -165,6 +170,8 @@ def decide(outcome: Outcome, facts: Facts, *, chance: float | None = None) -> Ve
             return Verdict(move=states.STOP, run=RunOutcome.CANCELLED, failure=note, error=reason)
         case Expired():
             return Verdict(move=states.STOP, run=None, refund=True, error=EXPIRED)
+        case Unwanted():
+            return Verdict(move=states.STOP, run=None, refund=True, error=UNWANTED)
         case Released(started=started):
             return released(started=started)
         case Unclaimable(kind=kind, given_up=given_up):
@@ -181,6 +188,7 @@ def released(*, started: bool) -> Verdict:
 # Made once: most verdicts of most sites are this one.
 PLAIN_SUCCESS = Verdict(move=states.SUCCEED, run=RunOutcome.SUCCEEDED, error="")
 EXPIRED = "Expired before it could start."
+UNWANTED = "Its schedule was disabled or deleted before it could start."
 UNKNOWN_KIND_PAUSE = 10.0
 
 

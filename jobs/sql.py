@@ -41,23 +41,25 @@ def run(connection: Any, statement: str) -> None:
 # columns and predicate: a bare DO NOTHING would swallow any other conflict too.
 ENQUEUE_POSTGRESQL = """
 INSERT INTO jobs_job (kind, args, payload, queue, priority, state, run_at, expires_at, enqueued_at, max_attempts,
-                      backoff_base, backoff_cap, backoff_jitter, timeout, unique_key, metadata)
+                      backoff_base, backoff_cap, backoff_jitter, timeout, unique_key, metadata, cron_id, scheduled_for, origin)
 SELECT kind, args, payload, queue, priority,
        CASE WHEN run_at IS NULL AND delay IS NULL OR run_at <= STATEMENT_TIMESTAMP() THEN 'pending' ELSE 'scheduled' END,
        COALESCE(run_at, STATEMENT_TIMESTAMP()) + MAKE_INTERVAL(secs => COALESCE(delay, 0)),
        expires_at, STATEMENT_TIMESTAMP(), max_attempts,
-       backoff_base, backoff_cap, backoff_jitter, timeout, unique_key, metadata
+       backoff_base, backoff_cap, backoff_jitter, timeout, unique_key, metadata,
+       cron_id, scheduled_for, COALESCE(origin, '')
   FROM JSON_TO_RECORDSET(%(rows)s::json) AS spec (
        kind text, args jsonb, payload jsonb, queue text, priority smallint, run_at timestamptz, delay double precision,
        expires_at timestamptz, max_attempts integer, backoff_base double precision, backoff_cap double precision,
-       backoff_jitter double precision, timeout double precision, unique_key text, metadata jsonb)
+       backoff_jitter double precision, timeout double precision, unique_key text, metadata jsonb,
+       cron_id bigint, scheduled_for timestamptz, origin text)
     ON CONFLICT (unique_key) WHERE state IN ('scheduled', 'pending', 'running') AND unique_key IS NOT NULL DO NOTHING
 RETURNING id, unique_key, state, run_at, enqueued_at
 """
 
 ENQUEUE_SQLITE = """
 INSERT INTO jobs_job (kind, args, payload, queue, priority, state, run_at, expires_at, enqueued_at, max_attempts,
-                      backoff_base, backoff_cap, backoff_jitter, timeout, unique_key, metadata)
+                      backoff_base, backoff_cap, backoff_jitter, timeout, unique_key, metadata, cron_id, scheduled_for, origin)
 SELECT JSON_EXTRACT(value, '$.kind'), JSON_EXTRACT(value, '$.args'), JSON_EXTRACT(value, '$.payload'),
        JSON_EXTRACT(value, '$.queue'), JSON_EXTRACT(value, '$.priority'),
        CASE WHEN COALESCE(JSON_EXTRACT(value, '$.run_at'), '') <= STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')
@@ -67,7 +69,9 @@ SELECT JSON_EXTRACT(value, '$.kind'), JSON_EXTRACT(value, '$.args'), JSON_EXTRAC
        JSON_EXTRACT(value, '$.expires_at'), STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW'),
        JSON_EXTRACT(value, '$.max_attempts'), JSON_EXTRACT(value, '$.backoff_base'),
        JSON_EXTRACT(value, '$.backoff_cap'), JSON_EXTRACT(value, '$.backoff_jitter'), JSON_EXTRACT(value, '$.timeout'),
-       JSON_EXTRACT(value, '$.unique_key'), JSON_EXTRACT(value, '$.metadata')
+       JSON_EXTRACT(value, '$.unique_key'), JSON_EXTRACT(value, '$.metadata'),
+       JSON_EXTRACT(value, '$.cron_id'), JSON_EXTRACT(value, '$.scheduled_for'),
+       COALESCE(JSON_EXTRACT(value, '$.origin'), '')
   FROM JSON_EACH(%(rows)s)
  WHERE 1
     ON CONFLICT (unique_key) WHERE state IN ('scheduled', 'pending', 'running') AND unique_key IS NOT NULL DO NOTHING
@@ -83,7 +87,8 @@ ENQUEUE = {"postgresql": ENQUEUE_POSTGRESQL, "sqlite": ENQUEUE_SQLITE}
 # running jobs, which is full of dead entries while an old snapshot is open.
 # The LATERAL and the one chain of CTEs keep it on the primary key: joined
 # freely, "lease_expires_at IS NOT NULL" looks so rare to the planner that it
-# starts from there, and pairs every row with every other.
+# starts from there, and pairs every row with every other. The ANY keeps the
+# UPDATE on the primary key too, where a join alone would scan a small table.
 SETTLE_POSTGRESQL = """
 WITH offered AS MATERIALIZED (
     SELECT * FROM JSON_TO_RECORDSET(%(rows)s::json) AS offer (
@@ -121,7 +126,7 @@ WITH offered AS MATERIALIZED (
                                 WHEN locked.outcome IS NULL THEN job.unknown_since END,
            lease_owner = '', lease_expires_at = NULL, cancel_requested_at = NULL, log = ''
       FROM locked
-     WHERE job.id = locked.id
+     WHERE job.id = ANY (ARRAY(SELECT id FROM locked)) AND job.id = locked.id
  RETURNING locked.*
 ), runs AS (
     INSERT INTO jobs_jobrun (job_id, attempt, claim_no, worker, outcome, started_at, finished_at,
@@ -153,8 +158,25 @@ UPDATE jobs_job AS job
        progress = COALESCE(locked.progress, job.progress),
        log = COALESCE(locked.log, job.log)
   FROM locked
- WHERE job.id = locked.id
+ WHERE job.id = ANY (ARRAY(SELECT id FROM locked)) AND job.id = locked.id
 RETURNING job.id, job.claim_no, job.cancel_requested_at IS NOT NULL
+"""
+
+# What a tick writes on the schedules it holds. A time left out stays.
+TICK_POSTGRESQL = """
+UPDATE jobs_cronjob AS schedule
+   SET next_run_at = COALESCE(noted.next_run_at, schedule.next_run_at),
+       last_scheduled_for = COALESCE(noted.last_scheduled_for, schedule.last_scheduled_for),
+       last_run_at = COALESCE(noted.last_run_at, schedule.last_run_at),
+       last_job_id = COALESCE(noted.last_job_id, schedule.last_job_id),
+       disabled_at = CASE WHEN noted.next_run_at IS NULL THEN schedule.disabled_at END,
+       error = COALESCE(noted.error, schedule.error),
+       waiting_for = noted.waiting_for
+  FROM JSON_TO_RECORDSET(%(rows)s::json) AS noted (
+       id bigint, next_run_at timestamptz, last_scheduled_for timestamptz, last_run_at timestamptz,
+       last_job_id bigint, error text, waiting_for timestamptz)
+ WHERE schedule.id = noted.id
+RETURNING schedule.id
 """
 
 # One row that answers for every duty of an idle worker. Each part is ordered
@@ -166,7 +188,11 @@ SELECT (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses = 0 ORDER BY p
        (SELECT 1 FROM jobs_job WHERE state = 'running' AND lease_expires_at < STATEMENT_TIMESTAMP()
          ORDER BY lease_owner, id LIMIT 1),
        (SELECT EXTRACT(EPOCH FROM run_at - STATEMENT_TIMESTAMP())::double precision
-          FROM jobs_job WHERE state = 'scheduled' ORDER BY run_at, id LIMIT 1)
+          FROM jobs_job WHERE state = 'scheduled' ORDER BY run_at, id LIMIT 1),
+       COALESCE((SELECT 0 FROM jobs_cronjob WHERE enabled AND next_run_at IS NULL ORDER BY id LIMIT 1),
+                (SELECT EXTRACT(EPOCH FROM next_run_at - STATEMENT_TIMESTAMP())::double precision
+                   FROM jobs_cronjob WHERE enabled ORDER BY next_run_at, id LIMIT 1)),
+       (SELECT 1 FROM jobs_cronjob WHERE waiting_for IS NOT NULL ORDER BY id LIMIT 1)
 """
 
 SURVEY_SQLITE = """
@@ -175,7 +201,11 @@ SELECT (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses = 0 ORDER BY p
        (SELECT 1 FROM jobs_job WHERE state = 'running' AND lease_expires_at < STRFTIME('%Y-%m-%d %H:%M:%f', 'NOW')
          ORDER BY lease_owner, id LIMIT 1),
        (SELECT (JULIANDAY(run_at) - JULIANDAY('NOW')) * 86400.0
-          FROM jobs_job WHERE state = 'scheduled' ORDER BY run_at, id LIMIT 1)
+          FROM jobs_job WHERE state = 'scheduled' ORDER BY run_at, id LIMIT 1),
+       COALESCE((SELECT 0 FROM jobs_cronjob WHERE enabled AND next_run_at IS NULL ORDER BY id LIMIT 1),
+                (SELECT (JULIANDAY(next_run_at) - JULIANDAY('NOW')) * 86400.0
+                   FROM jobs_cronjob WHERE enabled ORDER BY next_run_at, id LIMIT 1)),
+       (SELECT 1 FROM jobs_cronjob WHERE waiting_for IS NOT NULL ORDER BY id LIMIT 1)
 """
 
 SURVEY = {"postgresql": SURVEY_POSTGRESQL, "sqlite": SURVEY_SQLITE}

@@ -18,12 +18,12 @@ TREES = {
 
 # From the bottom up. A module may import its own layer and those before it.
 LAYERS = [
-    "exceptions clock states retry outcomes conf payload specs options context registry durations",
+    "exceptions clock states retry outcomes conf payload specs options context registry durations cron slots schedule_values declarations",
     "sql signals wakeups",
     "admission enqueueing",
     "models",
-    "leases",
-    "operations maintenance stats reports",
+    "leases slot_jobs",
+    "operations maintenance stats reports schedules",
     "runtime testing checks",
     "admin",
     "management apps",

@@ -10,10 +10,11 @@ from django.db.models import F
 from django.test import override_settings
 
 from jobs import clock, maintenance
-from jobs.models import Job, JobEvent, JobRun, Queue, Worker
+from jobs.models import CronJob, Job, JobEvent, JobRun, Queue, Worker
 from jobs.states import State
 from tests.jobs import noop
 from tests.leasing import claim, in_threads, make_worker, settle
+from tests.scheduling import make, tick
 
 pytestmark = pytest.mark.django_db
 
@@ -96,9 +97,31 @@ def test_the_survey_sees_what_there_is_to_do() -> None:
 
     something = maintenance.survey(using="default")
 
-    assert nothing == maintenance.Survey(pending=False, suspects=False, expired_leases=False, next_run_in=None)
+    assert nothing == maintenance.Survey(
+        pending=False,
+        suspects=False,
+        expired_leases=False,
+        next_run_in=None,
+        next_slot_in=None,
+        waiting_slots=False,
+    )
     assert (something.pending, something.suspects, something.expired_leases) == (True, False, False)
     assert something.next_run_in == pytest.approx(60, abs=1)
+
+
+def test_the_survey_sees_schedules() -> None:
+    schedule = make()
+    to_plan = maintenance.survey(using="default")
+    tick()
+    CronJob.objects.update(next_run_at=clock.in_seconds(60), waiting_for=clock.now())
+    make(enabled=False)
+
+    planned = maintenance.survey(using="default")
+
+    assert schedule.next_run_at is None
+    assert (to_plan.next_slot_in, to_plan.waiting_slots) == (0, False)
+    assert planned.next_slot_in == pytest.approx(60, abs=1)
+    assert planned.waiting_slots
 
 
 def test_the_survey_sees_suspects_and_expired_leases() -> None:

@@ -43,6 +43,8 @@ class Claimed(NamedTuple):
     losses: int
     stranded: int
     expires_in: timedelta | None
+    cron_id: int | None
+    scheduled_for: datetime | None
 
     @property
     def args(self) -> list[Any]:
@@ -94,6 +96,8 @@ COLUMNS = (
     "losses",
     "stranded",
     "expires_in",
+    "cron_id",
+    "scheduled_for",
 )
 
 

@@ -18,6 +18,10 @@ class JobEvent(models.Model):
         PAUSED = "paused", _("Paused")
         RESUMED = "resumed", _("Resumed")
         DRAINED = "drained", _("Asked to drain")
+        ENABLED = "enabled", _("Enabled")
+        DISABLED = "disabled", _("Disabled")
+        SKIPPED = "skipped", _("Skipped")
+        BACKFILLED = "backfilled", _("Backfilled")
 
     at = models.DateTimeField(_("at"))
     kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
@@ -32,6 +36,17 @@ class JobEvent(models.Model):
     )
     queue = models.CharField(_("queue"), max_length=100, blank=True, default="")
     worker = models.CharField(_("worker"), max_length=200, blank=True, default="")
+    cron = models.ForeignKey(
+        "CronJob",
+        verbose_name=_("schedule"),
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        null=True,
+        blank=True,
+        related_name="events",
+    )
+    # Of skipped and backfilled slots: reason, first, last (UTC, ISO 8601) and count.
+    slots = models.JSONField(_("slots"), default=dict, blank=True)
     # Text, not a foreign key: it works without auth, behind a router, with any
     # user model, and stays readable when the user is gone.
     actor_id = models.CharField(_("actor id"), max_length=100, blank=True, default="")

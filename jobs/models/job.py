@@ -28,6 +28,11 @@ class Job(models.Model):
 
     State = State
 
+    class Origin(models.TextChoices):
+        SLOT = "slot", _("Slot of its schedule")
+        MANUAL = "manual", _("Run by hand")
+        BACKFILL = "backfill", _("Backfilled")
+
     kind = models.CharField(_("kind"), max_length=200)
     args = models.JSONField(_("args"), default=list, blank=True)
     payload = models.JSONField(_("payload"), default=dict, blank=True)
@@ -45,6 +50,19 @@ class Job(models.Model):
     timeout = models.FloatField(_("timeout"), null=True, blank=True, help_text=_("Seconds."))
     unique_key = models.CharField(_("unique key"), max_length=250, null=True, blank=True)  # noqa: DJ001 (NULL is "none")
     metadata = models.JSONField(_("metadata"), default=dict, blank=True)
+    # Without a constraint: a schedule may be deleted while its jobs are kept.
+    cron = models.ForeignKey(
+        "CronJob",
+        verbose_name=_("schedule"),
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        blank=True,
+        related_name="jobs",
+    )
+    scheduled_for = models.DateTimeField(_("scheduled for"), null=True, blank=True, help_text=_("Its slot."))
+    origin = models.CharField(_("origin"), max_length=10, choices=Origin.choices, default="", db_default="", blank=True)
     # Never decreases, not even on release or retry: a late worker is told apart
     # from the present one by this number alone.
     claim_no = models.PositiveIntegerField(_("claim number"), default=0, db_default=0)
@@ -95,6 +113,9 @@ class Job(models.Model):
                 fields=["unique_key"],
                 condition=Q(unique_key__isnull=False, state__in=LIVE),
             ),
+            models.UniqueConstraint(
+                name="job_unique_slot", fields=["cron", "scheduled_for"], condition=Q(scheduled_for__isnull=False)
+            ),
         ]
         # Lease time is in no index, so that a heartbeat's update stays HOT.
         indexes = [
@@ -106,6 +127,8 @@ class Job(models.Model):
             models.Index("run_at", "id", name="job_promote", condition=Q(state=State.SCHEDULED)),
             models.Index("run_at", "id", name="job_backing_off", condition=Q(state=State.SCHEDULED, attempt__gt=0)),
             models.Index("lease_owner", "id", name="job_running", condition=Q(state=State.RUNNING)),
+            models.Index("cron", "id", name="job_cron", condition=Q(cron__isnull=False)),
+            models.Index("cron", name="job_cron_live", condition=Q(cron__isnull=False, state__in=LIVE)),
             models.Index("state", "finished_at", "id", name="job_final", condition=Q(finished_at__isnull=False)),
             models.Index(
                 "expires_at",

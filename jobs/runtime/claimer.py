@@ -7,12 +7,14 @@ import sys
 import time
 from typing import Any
 
-from .. import clock, leases, maintenance, registry
+from django.db import DatabaseError, InterfaceError
+
+from .. import clock, leases, maintenance, registry, slot_jobs
 from ..conf import settings
 from ..leases import Answer, Claimed
 from ..maintenance import Survey
 from ..models import Job, Queue, Worker
-from ..outcomes import Released, Unclaimable
+from ..outcomes import Released, Unclaimable, Unwanted
 from .executor import Executors
 from .holdings import Held, Holdings
 from .pace import Pace
@@ -123,12 +125,27 @@ class Claimer(Ticker):
 
     def _hand_out(self, claimed: list[Claimed], sent: float) -> None:
         held = self._holdings.add(claimed, claimed_at=sent, lease_seconds=settings.lease_seconds)
+        unwanted = self._unwanted(held)
         # First of all, since what is held and not handed out would be renewed for ever.
-        self._executors.put([one for one in held if registry.find(one.claimed.kind)])
+        self._executors.put([one for one in held if registry.find(one.claimed.kind) and one not in unwanted])
+        for one in unwanted:
+            self._settler.submit(one, Unwanted())
         self.queues_met |= {one.queue for one in claimed}
-        unknown = [one for one in held if not registry.find(one.claimed.kind)]
+        unknown = [one for one in held if not registry.find(one.claimed.kind) and one not in unwanted]
         if unknown:
             self._refuse(unknown)
+
+    def _unwanted(self, held: list[Held]) -> list[Held]:
+        """Return the slots, on their first claim, whose schedule has been disabled or deleted."""
+        of_slots = [one for one in held if one.claimed.cron_id is not None and one.claimed.attempt == 1]
+        if not of_slots:
+            return []
+        try:
+            ids = slot_jobs.unwanted([one.lease.job_id for one in of_slots], using=self.using)
+        except (DatabaseError, InterfaceError):
+            # Held jobs must go on to a slot; the next statement meets the outage too.
+            return []
+        return [one for one in of_slots if one.lease.job_id in ids]
 
     def _refuse(self, unknown: list[Held]) -> None:
         """

@@ -6,20 +6,21 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import leases, maintenance, signals
+from .. import leases, maintenance, schedules, signals
 from ..conf import settings
 from .execution import tell
 from .ticker import Ticker
 
 TIDY_SECONDS = 5.0
 PRUNE_SECONDS = 60.0
+HEAL_SECONDS = 60.0
 RESCUE_CHUNK = 500
 
 
 class Janitor(Ticker):
     """
     Rescues as soon as the scheduler saw an expired lease; tidies every few
-    seconds and prunes every minute.
+    seconds, and prunes and looks after schedules every minute.
 
     After an outage it waits one heartbeat before it rescues anybody, so that
     owners who survived can renew first.
@@ -42,6 +43,7 @@ class Janitor(Ticker):
         self._queues_written: set[str] = set()
         self._next_tidy = time.monotonic()
         self._next_prune = time.monotonic() + PRUNE_SECONDS / 2
+        self._next_heal = time.monotonic()
         self._pruning: Iterator[tuple[str, int]] | None = None
 
     def run_once(self) -> float:
@@ -51,6 +53,9 @@ class Janitor(Ticker):
         if now >= self._next_tidy:
             self._next_tidy = now + TIDY_SECONDS
             self._tidy()
+        if now >= self._next_heal:
+            self._next_heal = now + HEAL_SECONDS
+            schedules.heal(using=self.using)
         if now >= self._next_prune:
             self._prune()
         return 0.05 if self._pruning is not None else min(TIDY_SECONDS, settings.lease_seconds)

@@ -17,6 +17,7 @@ class Plan:
     ``queues`` empty means all; ``grace`` and ``max_age`` are seconds, and
     ``max_rss`` MiB. A worker that has begun ``max_jobs`` runs, is older than
     ``max_age`` or larger than ``max_rss`` finishes what it has and ends.
+    ``sync`` brings the schedules that code declares into the database first.
     """
 
     concurrency: int = 4
@@ -28,6 +29,7 @@ class Plan:
     max_jobs: int | None = None
     max_age: float | None = None
     max_rss: int | None = None
+    sync: bool = False
 
     def spent(self, *, begun: int, age: float) -> str | None:
         """Say why the worker should end now, or None."""

@@ -1,4 +1,4 @@
-"""Making due jobs ready, and telling the claimer and the janitor that there is work."""
+"""Making due jobs ready and due schedules jobs, and telling the claimer and the janitor that there is work."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from .. import maintenance
+from .. import maintenance, schedules
 from ..conf import settings
+from ..maintenance import Survey
 from .claimer import Claimer
 from .ticker import Ticker
 
 
 class Scheduler(Ticker):
-    """One survey each turn; a promotion, chunk by chunk, where the survey saw due jobs."""
+    """One survey each turn; a tick of schedules and a promotion, batch by batch, where the survey saw any due."""
 
     name = "scheduler"
 
@@ -23,12 +24,23 @@ class Scheduler(Ticker):
         self._on_expired_lease = on_expired_lease
 
     def run_once(self) -> float:
-        """Look once; the next turn comes with the next poll, or when the next scheduled job is due if that is earlier."""
+        """Look once; the next turn comes with the next poll, or when the next job or slot is due if that is earlier."""
         seen = maintenance.survey(using=self.using)
         if seen.expired_leases:
             self._on_expired_lease()
         self._claimer.note_survey(seen)
         poll = settings.poll_seconds * random.uniform(0.9, 1.1)  # noqa: S311
+        return min(self._until_next_slot(seen, poll), self._until_next_job(seen, poll))
+
+    def _until_next_slot(self, seen: Survey, poll: float) -> float:
+        is_due = seen.next_slot_in is not None and seen.next_slot_in <= 0
+        if (is_due or seen.waiting_slots) and schedules.tick(using=self.using) and is_due:
+            self._claimer.note_ready()
+            return 0.0
+        # Nothing done though some are due: another worker was first, or knows the kind.
+        return poll if is_due or seen.next_slot_in is None else min(seen.next_slot_in, poll)
+
+    def _until_next_job(self, seen: Survey, poll: float) -> float:
         if seen.next_run_in is None:
             return poll
         if seen.next_run_in > 0:

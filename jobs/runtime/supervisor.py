@@ -15,12 +15,13 @@ from types import FrameType
 
 from django.utils.autoreload import get_child_arguments
 
-from .exits import EXIT_DRAINED, EXIT_OK, EXPECTED_EXITS
+from .exits import EXIT_DRAINED, EXIT_OK, EXIT_RELOAD, EXPECTED_EXITS
 from .shutdown import longest_end
 
 logger = logging.getLogger(__name__)
 
 LINK = "JOBS_SUPERVISOR_LINK"
+REPLACES = "JOBS_REPLACES_WORKER"
 READY = b"r"
 READY_SECONDS = 60.0
 LOOK_SECONDS = 0.2
@@ -59,6 +60,8 @@ class Child:
         """
         ours, theirs = socket.socketpair()
         environment = os.environ | {LINK: str(theirs.fileno())}
+        if self.code not in (None, EXIT_RELOAD):
+            environment[REPLACES] = "1"
         self.process = subprocess.Popen(  # noqa: S603 (this process's own command line)
             get_child_arguments(), env=environment, pass_fds=[theirs.fileno()], start_new_session=True
         )
@@ -186,6 +189,11 @@ def link_to_supervisor() -> socket.socket | None:
     link = socket.socket(fileno=int(number))
     link.set_inheritable(False)
     return link
+
+
+def replaces_another() -> bool:
+    """Say whether this process carries on for one with the same code."""
+    return bool(os.environ.pop(REPLACES, ""))
 
 
 def set_title(text: str) -> None:

@@ -33,6 +33,7 @@ from .reloading import CodeWatch
 from .scheduler import Scheduler
 from .settler import Settler
 from .shutdown import wind_down
+from .syncing import sync_schedules
 from .ticker import Ticker
 
 logger = logging.getLogger(__name__)
@@ -111,6 +112,8 @@ class Worker:
         use_own_connection(self.plan.using)
         if not self.record.create(self._is_stopping):
             return self._exit_code
+        if self.plan.sync:
+            sync_schedules(self.plan.using)
         connections.close_all()
         self._on_ready()
         tell(signals.worker_started, self.name, worker=self)

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connections
 from django.db.models import F, Subquery, TextField, Value
 
-from .. import clock, leases, maintenance, states
+from .. import clock, leases, maintenance, schedules, states
 from ..admission import moment_text
 from ..conf import settings
 from ..exceptions import JobsError
@@ -32,7 +32,7 @@ def run_jobs(
     using: str | None = None,
 ) -> list[Ran]:
     """
-    Run due jobs until none is left, those that they enqueue included, and return the runs in order.
+    Run due jobs until none is left, and return the runs in order; jobs that they enqueue, and those of due schedules, too.
 
     Works inside a ``TestCase``: on its connection, in its transaction, with
     no threads. ``with_scheduled`` also runs what is scheduled, earliest first
@@ -96,6 +96,8 @@ class _Source:
         """Do what a worker's scheduler and janitor do; here at the start, and whenever there seems to be nothing left."""
         leases.rescue(using=self.using)
         maintenance.expire(using=self.using)
+        while schedules.tick(using=self.using):
+            continue
         maintenance.promote(using=self.using)
         self._is_looked_after = True
 

@@ -18,7 +18,7 @@ from ...exceptions import InvalidJob
 from ...models import Job
 from ...registry import check_queue
 from ...runtime.plan import Plan
-from ...runtime.supervisor import READY, Supervisor, link_to_supervisor, set_title
+from ...runtime.supervisor import READY, Supervisor, link_to_supervisor, replaces_another, set_title
 from ...runtime.worker import Worker, leave
 
 
@@ -80,6 +80,9 @@ class Command(BaseCommand):
             max_jobs=options["max_jobs"],
             max_age=options["max_age"],
             max_rss=options["max_rss"],
+            # One that replaces another has the same code. In a deploy its code may be the old one, and
+            # would take back what the new one has just declared.
+            sync=not replaces_another(),
         )
 
     def _work(self, plan: Plan, link: socket.socket | None, *, verbosity: int) -> None:

@@ -1,0 +1,279 @@
+"""Schedules: recurring work, materialised into ordinary jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings as django_settings
+from django.core.exceptions import ValidationError
+from django.db import models, router, transaction
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Now
+from django.db.models.lookups import Exact
+from django.utils.translation import gettext_lazy as _
+
+from .. import clock, schedule_values
+from ..exceptions import InvalidSchedule
+from ..slots import NEVER, CatchUp, Overlap
+from ..wakeups import SOON, Wakeup, announce
+
+if TYPE_CHECKING:
+    from ..operations import Actor
+    from .job import Job
+
+# A change of these makes the schedule be planned anew, strictly after the change.
+PLANNING = frozenset({"expression", "every", "timezone", "starts_at", "ends_at", "jitter", "enabled"})
+# These are the tick's: save() leaves them alone, or a form that was open for long would turn the clock back.
+KEPT_BY_TICK = frozenset(
+    {
+        "next_run_at",
+        "rescheduled_at",
+        "disabled_at",
+        "last_scheduled_for",
+        "last_run_at",
+        "last_job_id",
+        "waiting_for",
+        "error",
+    }
+)
+
+
+def site_timezone() -> str:
+    return django_settings.TIME_ZONE
+
+
+class CronJobQuerySet(models.QuerySet["CronJob"]):
+    def enabled(self) -> CronJobQuerySet:
+        return self.filter(enabled=True)
+
+    def to_plan(self) -> CronJobQuerySet:
+        """Enabled schedules that are new or were changed, and have no next run yet."""
+        return self.enabled().filter(next_run_at__isnull=True)
+
+    def due(self) -> CronJobQuerySet:
+        """Enabled schedules whose next run has come."""
+        return self.enabled().filter(next_run_at__lte=clock.now())
+
+    def update(self, **changes: Any) -> int:
+        """
+        Update these rows; raise ``InvalidSchedule`` for a value that no schedule may have.
+
+        Where a planning field is among the changes (``enabled`` included) the
+        next run is planned anew, strictly after the database's present time,
+        so that neither an edit nor a resume runs anything at once.
+        """
+        schedule_values.check(changes)
+        replanned = not PLANNING.isdisjoint(changes)
+        rows = super().update(**(self._replanned(changes) if replanned else changes))
+        if replanned and rows:
+            announce([Wakeup(SOON)], using=self.write_alias)
+        return rows
+
+    update.alters_data = True  # type: ignore[attr-defined]
+
+    def bulk_create(self, objs: Iterable[CronJob], *args: Any, **options: Any) -> list[CronJob]:
+        """Insert many; each is checked as ``save`` does, before the first is written."""
+        listed = list(objs)
+        for schedule in listed:
+            schedule.check_values()
+        created = super().bulk_create(listed, *args, **options)
+        announce([Wakeup(SOON)], using=self.write_alias)
+        return created
+
+    bulk_create.alters_data = True  # type: ignore[attr-defined]
+
+    @property
+    def write_alias(self) -> str:
+        chosen: str | None = self._db  # type: ignore[attr-defined]
+        return chosen or router.db_for_write(self.model)
+
+    def _replanned(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        planned = {**changes, "next_run_at": None, "rescheduled_at": clock.now(), "error": ""}
+        if "enabled" in changes:
+            new = changes["enabled"]
+            new = new if hasattr(new, "resolve_expression") else Value(new, output_field=models.BooleanField())
+            # The right-hand side sees the row as it was: disabling twice keeps the first time.
+            is_disabled_now = Q(enabled=True) & Q(Exact(new, Value(value=False)))
+            planned["disabled_at"] = Case(When(is_disabled_now, then=clock.now()), default=F("disabled_at"))
+        return planned
+
+
+class CronJob(models.Model):
+    """
+    A schedule: cron expression or interval, and the job that each of its slots becomes.
+
+    A slot is a moment the rule names; the job of a slot is unique by
+    ``(cron, scheduled_for)``. What the job says nothing about (``None`` or
+    empty) is left to its handler.
+    """
+
+    CatchUp = CatchUp
+    Overlap = Overlap
+
+    class Origin(models.TextChoices):
+        PERSON = "person", _("Made by a person")
+        CODE = "code", _("Declared in code")
+
+    name = models.CharField(_("name"), max_length=200, unique=True)
+    origin = models.CharField(_("origin"), max_length=10, choices=Origin.choices, default=Origin.PERSON, editable=False)
+    declared = models.JSONField(_("as declared"), default=dict, blank=True, editable=False)
+
+    kind = models.CharField(_("kind"), max_length=200)
+    args = models.JSONField(_("args"), default=list, blank=True)
+    payload = models.JSONField(_("payload"), default=dict, blank=True)
+    queue = models.CharField(_("queue"), max_length=100, blank=True, default="")
+    priority = models.SmallIntegerField(_("priority"), null=True, blank=True)
+    max_attempts = models.PositiveIntegerField(_("max attempts"), null=True, blank=True)
+    timeout = models.FloatField(_("timeout"), null=True, blank=True, help_text=_("Seconds."))
+    unique_key = models.CharField(_("unique key"), max_length=250, blank=True, default="")
+    expires_after = models.FloatField(
+        _("expires after"),
+        null=True,
+        blank=True,
+        help_text=_("Seconds; a run that has not started by then is cancelled."),
+    )
+    metadata = models.JSONField(_("metadata"), default=dict, blank=True)
+
+    expression = models.CharField(
+        _("cron expression"),
+        max_length=200,
+        blank=True,
+        default="",
+        help_text=_("Minute, hour, day of month, month, weekday; or @hourly, @daily, @weekly, @monthly, @yearly."),
+    )
+    every = models.PositiveIntegerField(
+        _("every"), null=True, blank=True, help_text=_("Seconds between runs, in place of a cron expression.")
+    )
+    timezone = models.CharField(_("time zone"), max_length=63, default=site_timezone)
+    enabled = models.BooleanField(_("enabled"), default=True)
+    starts_at = models.DateTimeField(
+        _("starts at"), null=True, blank=True, help_text=_("No run before; an interval counts from here.")
+    )
+    ends_at = models.DateTimeField(_("ends at"), null=True, blank=True, help_text=_("No run after."))
+    jitter = models.PositiveIntegerField(
+        _("jitter"), default=0, help_text=_("Seconds over which schedules of the same slot spread out.")
+    )
+    catch_up = models.CharField(
+        _("catch-up"),
+        max_length=10,
+        choices=CatchUp.choices,
+        default=CatchUp.LATEST,
+        help_text=_("What to do with runs missed while no worker was there."),
+    )
+    catch_up_limit = models.PositiveIntegerField(_("catch-up limit"), default=100)
+    catch_up_window = models.PositiveIntegerField(
+        _("catch-up window"), default=366 * 86_400, help_text=_("Seconds; what was missed longer ago never runs.")
+    )
+    overlap = models.CharField(
+        _("overlap"),
+        max_length=20,
+        choices=Overlap.choices,
+        default=Overlap.ALLOW,
+        help_text=_("What to do when a run is due and the one before is not finished."),
+    )
+
+    next_run_at = models.DateTimeField(_("next run"), null=True, blank=True, editable=False)
+    rescheduled_at = models.DateTimeField(_("planned after"), db_default=Now(), editable=False)
+    disabled_at = models.DateTimeField(_("disabled since"), null=True, blank=True, editable=False)
+    last_scheduled_for = models.DateTimeField(_("last slot"), null=True, blank=True, editable=False)
+    last_run_at = models.DateTimeField(_("last run"), null=True, blank=True, editable=False)
+    last_job_id = models.BigIntegerField(_("last job"), null=True, blank=True, editable=False)
+    waiting_for = models.DateTimeField(_("slot that waits"), null=True, blank=True, editable=False)
+    error = models.CharField(_("error"), max_length=500, blank=True, default="", db_default="", editable=False)
+
+    objects = CronJobQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("schedule")
+        verbose_name_plural = _("schedules")
+        permissions = [
+            ("toggle_cronjob", _("Can enable and disable schedules")),
+            ("trigger_cronjob", _("Can run schedules now")),
+        ]
+        ordering = ("name",)
+        constraints = [
+            models.CheckConstraint(
+                name="cronjob_one_rule",
+                condition=Q(expression="", every__isnull=False) | (~Q(expression="") & Q(every__isnull=True)),
+            ),
+        ]
+        indexes = [
+            models.Index("next_run_at", "id", name="cronjob_due", condition=Q(enabled=True)),
+            models.Index("id", name="cronjob_waiting", condition=Q(waiting_for__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def save(
+        self,
+        *,
+        force_insert: Any = False,
+        force_update: bool = False,
+        using: str | None = None,
+        update_fields: Iterable[str] | None = None,
+    ) -> None:
+        """
+        Insert, or update what is not the tick's own; see ``CronJobQuerySet.update`` for what an edit does.
+
+        Raises ``InvalidSchedule`` and writes nothing for values that cannot be.
+        """
+        self.check_values()
+        alias = using or router.db_for_write(type(self), instance=self)
+        if self._state.adding:
+            super().save(force_insert=force_insert, force_update=force_update, using=alias)
+            announce([Wakeup(SOON)], using=alias)
+            return
+        names = self._names_to_save() if update_fields is None else set(update_fields)
+        with transaction.atomic(using=alias):
+            self._save_plan(names, alias)
+            super().save(force_update=force_update, using=alias, update_fields=names)
+        if update_fields is None:
+            self.refresh_from_db(using=alias, fields=sorted(KEPT_BY_TICK))
+
+    def clean(self) -> None:
+        """Refuse, field by field, what ``save`` would refuse."""
+        found = schedule_values.problems(self)
+        if found:
+            raise ValidationError({field: [message] for field, message in found.items()})
+
+    def check_values(self) -> None:
+        """Bring the rule into its normal form; raise ``InvalidSchedule`` for the first value that cannot be."""
+        for message in schedule_values.problems(self).values():
+            raise InvalidSchedule(f"Schedule {self.name!r}: {message}")
+
+    def _names_to_save(self) -> set[str]:
+        fields = {field.name for field in self._meta.concrete_fields if not field.primary_key}
+        return fields - KEPT_BY_TICK - self.get_deferred_fields()
+
+    def _save_plan(self, names: Collection[str], using: str) -> None:
+        rows = type(self).objects.using(using).filter(pk=self.pk)
+        stored = rows.select_for_update().values(*PLANNING).first() or {}
+        changed = {
+            name: getattr(self, name) for name in stored if name in names and getattr(self, name) != stored[name]
+        }
+        if changed:
+            rows.update(**changed)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its rule names no further slot."""
+        return self.next_run_at is not None and clock.aware(self.next_run_at) >= NEVER
+
+    def trigger(self, *, actor: Actor | None = None, reason: str = "") -> Job:
+        """Enqueue one extra run now, beside the slots; see ``operations.trigger_schedule``."""
+        from .. import operations
+
+        return operations.trigger_schedule(self, actor=actor, reason=reason)
+
+    def upcoming(self, count: int = 5, *, after: datetime | None = None) -> list[datetime]:
+        """Return the next ``count`` slots, jitter left out, as aware UTC times; ``after`` defaults to the database's now."""
+        rule, policy = schedule_values.rule(self), schedule_values.policy(self)
+        moment = after or clock.aware(clock.read(self._state.db or router.db_for_write(type(self))))
+        slots: list[datetime] = []
+        while len(slots) < count and (slot := schedule_values.next_slot(rule, policy, moment)) is not None:
+            slots.append(slot)
+            moment = slot
+        return slots

@@ -1,0 +1,31 @@
+"""Bringing declared schedules into the database when a worker starts."""
+
+from __future__ import annotations
+
+import logging
+
+from django.db import DatabaseError, InterfaceError, connections
+
+from .. import schedules
+
+logger = logging.getLogger(__name__)
+
+
+def sync_schedules(using: str) -> None:
+    """Sync, and log what that changed; a worker that cannot goes on with the schedules there are."""
+    try:
+        synced = schedules.sync(using=using)
+    except (DatabaseError, InterfaceError) as error:
+        connections[using].close()
+        logger.warning("schedules not synced error=%s", " ".join(str(error).split()))
+        return
+    for name in synced.created:
+        logger.info("schedule created schedule=%s", name)
+    for name, columns in synced.updated.items():
+        logger.info("schedule changed schedule=%s columns=%s", name, ",".join(columns))
+    for name, columns in synced.kept.items():
+        logger.info("schedule kept as a person changed it schedule=%s columns=%s", name, ",".join(columns))
+    for name in synced.disabled:
+        logger.warning("schedule disabled schedule=%s: it is no longer declared in code", name)
+    for name, why in synced.refused.items():
+        logger.error("schedule refused schedule=%s error=%s", name, why)

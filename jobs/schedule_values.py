@@ -1,0 +1,214 @@
+"""Which values a schedule may have, and what rule and policy they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from . import clock, cron, payload, registry, slots
+from .conf import settings
+from .cron import Timetable
+from .exceptions import InvalidJob, InvalidSchedule
+from .options import check_kind, check_max_attempts, check_priority, check_queue
+from .retry import seconds
+from .slots import CatchUp, Overlap, Policy
+
+if TYPE_CHECKING:
+    from .models import CronJob
+
+MOST_CATCH_UP = 10_000
+YEARS = 100 * 366 * 86_400
+
+
+def rule(schedule: CronJob) -> Timetable:
+    """Return the slots of a schedule; raise ``InvalidSchedule`` where it has no rule that can be followed."""
+    return cron.rule_for(
+        expression=schedule.expression,
+        every=schedule.every,
+        zone=schedule.timezone,
+        starts_at=_aware(schedule.starts_at),
+    )
+
+
+def policy(schedule: CronJob) -> Policy:
+    return Policy(
+        catch_up=CatchUp(schedule.catch_up),
+        limit=schedule.catch_up_limit,
+        window=timedelta(seconds=schedule.catch_up_window),
+        ends_at=_aware(schedule.ends_at),
+    )
+
+
+def next_slot(rule: Timetable, policy: Policy, after: datetime) -> datetime | None:
+    """Return the first slot after ``after`` within the time that the schedule is in force."""
+    return slots.plan(rule, policy, since=after).next_slot
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    return None if moment is None else clock.aware(moment)
+
+
+def check(values: Mapping[str, Any]) -> None:
+    """Raise ``InvalidSchedule`` for the first of these values that, whatever the others are, no schedule may have."""
+    for name, value in values.items():
+        if name in _CHECKS and not hasattr(value, "resolve_expression"):
+            for message in _problem(_CHECKS[name], value):
+                raise InvalidSchedule(message)
+
+
+def problems(schedule: CronJob) -> dict[str, str]:
+    """Return what is wrong, by field; bring expression and numbers into their normal form on the way."""
+    found: dict[str, str] = {}
+    for name, check_one in _CHECKS.items():
+        for message in _problem(check_one, getattr(schedule, name)):
+            found[name] = message
+    if not found:
+        found |= _conflicts(schedule)
+    if not found and schedule.expression:
+        schedule.expression = cron.validate(schedule.expression)
+    return found
+
+
+def _problem(check_one: Callable[[Any], object], value: Any) -> Iterator[str]:
+    try:
+        check_one(value)
+    except (InvalidJob, InvalidSchedule) as error:
+        yield str(error)
+
+
+def _conflicts(schedule: CronJob) -> dict[str, str]:
+    """Return what is wrong with values that are right by themselves."""
+    if bool(schedule.expression) == (schedule.every is not None):
+        return {"expression": "Give either a cron expression or an interval (every), not both and not neither."}
+    if schedule.starts_at and schedule.ends_at and clock.aware(schedule.ends_at) < clock.aware(schedule.starts_at):
+        return {"ends_at": f"ends_at={schedule.ends_at} is before starts_at={schedule.starts_at}: it would never run."}
+    if schedule.catch_up == CatchUp.ALL and schedule.overlap == Overlap.SKIP:
+        return {
+            "overlap": "Running all that was missed and skipping what overlaps contradict each other: "
+            "choose overlap='queue_one' or 'allow', or catch_up='latest'."
+        }
+    definition = registry.find(schedule.kind)
+    if definition is None and not settings.allow_unknown_kinds and schedule.enabled:
+        return dict(_kind_problem(schedule.kind))
+    if definition is not None:
+        return dict(_argument_problems(definition, schedule))
+    return {}
+
+
+def _kind_problem(kind: str) -> Iterator[tuple[str, str]]:
+    try:
+        registry.resolve(kind)
+    except InvalidJob as error:
+        yield "kind", str(error)
+
+
+def _argument_problems(definition: Any, schedule: CronJob) -> Iterator[tuple[str, str]]:
+    try:
+        definition.check_arguments(schedule.args, schedule.payload)
+    except InvalidJob as error:
+        yield "payload", str(error)
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
+        raise InvalidSchedule(f"name={name!r} is no name: use 1 to 200 printable characters.")
+
+
+def _check_expression(expression: Any) -> None:
+    if expression != "":
+        cron.validate(expression)
+
+
+def _check_every(every: Any) -> None:
+    if every is not None:
+        cron.IntervalRule.of(every)
+
+
+def _check_jitter(jitter: Any) -> None:
+    _whole("jitter", jitter, 0, 86_400)
+
+
+def _check_limit(limit: Any) -> None:
+    _whole("catch_up_limit", limit, 1, MOST_CATCH_UP)
+
+
+def _check_window(window: Any) -> None:
+    _whole("catch_up_window", window, 0, YEARS)
+
+
+def _whole(name: str, value: Any, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidSchedule(f"{name}={value!r} is out of range: give a whole number from {least} to {most}.")
+
+
+def _check_catch_up(value: Any) -> None:
+    _one_of("catch_up", value, CatchUp.values)
+
+
+def _check_overlap(value: Any) -> None:
+    _one_of("overlap", value, Overlap.values)
+
+
+def _one_of(name: str, value: Any, choices: list[str]) -> None:
+    if value not in choices:
+        raise InvalidSchedule(f"{name}={value!r} is not known: give {', '.join(map(repr, choices))}.")
+
+
+def _check_moment(moment: Any) -> None:
+    if moment is not None and not isinstance(moment, datetime):
+        raise InvalidSchedule(f"{moment!r} is not a datetime.")
+
+
+def _check_args(args: Any) -> None:
+    if not isinstance(args, list | tuple):
+        raise InvalidSchedule(f"args is a {type(args).__name__}: give a list.")
+    payload.check(args, "args", max_bytes=settings.payload_max_bytes)
+
+
+def _object(name: str) -> Callable[[Any], None]:
+    def check_object(value: Any) -> None:
+        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+            raise InvalidSchedule(f"{name}={value!r} is no dictionary with text as keys.")
+        payload.check(value, name, max_bytes=settings.payload_max_bytes)
+
+    return check_object
+
+
+def _unless(nothing: Any, check_one: Callable[[Any], object]) -> Callable[[Any], None]:
+    def check_unless(value: Any) -> None:
+        if value != nothing:
+            check_one(value)
+
+    return check_unless
+
+
+def _check_key(key: Any) -> None:
+    if not isinstance(key, str) or len(key) > 250:
+        raise InvalidSchedule(f"unique_key={key!r} is no key: give a text of at most 250 characters.")
+    payload.check(key, "unique_key", max_bytes=2_000)
+
+
+_CHECKS: dict[str, Callable[[Any], object]] = {
+    "name": _check_name,
+    "kind": check_kind,
+    "args": _check_args,
+    "payload": _object("payload"),
+    "queue": _unless("", check_queue),
+    "priority": _unless(None, check_priority),
+    "max_attempts": _unless(None, check_max_attempts),
+    "timeout": _unless(None, lambda value: seconds(value, "timeout", least=0.001)),
+    "unique_key": _check_key,
+    "expires_after": _unless(None, lambda value: seconds(value, "expires_after", least=1)),
+    "metadata": _object("metadata"),
+    "expression": _check_expression,
+    "every": _check_every,
+    "timezone": cron.zone_named,
+    "starts_at": _check_moment,
+    "ends_at": _check_moment,
+    "jitter": _check_jitter,
+    "catch_up": _check_catch_up,
+    "catch_up_limit": _check_limit,
+    "catch_up_window": _check_window,
+    "overlap": _check_overlap,
+}

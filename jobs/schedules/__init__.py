@@ -1,0 +1,12 @@
+"""
+Recurring work: turning the slots of schedules into jobs, each slot once.
+
+Any number of workers may tick at once: a tick locks the schedules it works
+on, passes over those that others have, and a slot's job is unique besides.
+"""
+
+from .healing import heal
+from .syncing import Synced, sync
+from .tick import tick
+
+__all__ = ["Synced", "heal", "sync", "tick"]

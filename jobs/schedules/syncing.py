@@ -1,0 +1,111 @@
+"""Bringing the schedules that code declares into the database, past what operators have changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import IntegrityError, transaction
+
+from .. import clock, declarations
+from ..declarations import DECLARED, Declaration
+from ..exceptions import InvalidSchedule
+from ..models import CronJob, JobEvent
+
+REMOVED = "It is no longer declared in code."
+
+
+@dataclass(slots=True, kw_only=True)
+class Synced:
+    """Names by what was done; ``kept`` maps a name to the columns that an operator has changed, which stay."""
+
+    created: list[str] = field(default_factory=list)
+    updated: dict[str, list[str]] = field(default_factory=dict)
+    kept: dict[str, list[str]] = field(default_factory=dict)
+    disabled: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+
+
+def sync(wanted: Iterable[Declaration] | None = None, *, dry_run: bool = False, using: str) -> Synced:
+    """
+    Make the rows say what the code says: create, update, and disable what is declared no more.
+
+    A column that a person has changed since it was last synced keeps what
+    the person gave it. Removed ones are disabled, not deleted, and run again
+    once they are declared again. ``wanted`` defaults to all declared.
+    Several may sync at once; a second call finds nothing to do.
+    """
+    listed = declarations.declared() if wanted is None else list(wanted)
+    synced = Synced()
+    with transaction.atomic(using=using):
+        for declaration in listed:
+            _sync_one(declaration, synced, using=using)
+        _disable_removed({declaration.name for declaration in listed}, synced, using=using)
+        if dry_run:
+            transaction.set_rollback(True, using=using)
+    return synced
+
+
+def _sync_one(declaration: Declaration, synced: Synced, *, using: str) -> None:
+    wanted = CronJob(name=declaration.name, origin=CronJob.Origin.CODE, **declaration.values)
+    wanted.declared = {column: _plain(getattr(wanted, column)) for column in DECLARED}
+    try:
+        wanted.check_values()
+    except InvalidSchedule as error:
+        synced.refused[declaration.name] = str(error)
+        return
+    rows = CronJob.objects.using(using).filter(name=declaration.name)
+    present = rows.select_for_update().first()
+    if present is None:
+        if _insert(wanted, using=using):
+            synced.created.append(declaration.name)
+    elif present.origin != CronJob.Origin.CODE:
+        synced.refused[declaration.name] = (
+            f"Schedule {declaration.name!r} was made by a person: rename or delete that one, or rename this one."
+        )
+    else:
+        _bring_up_to_date(present, wanted, synced, using=using)
+
+
+def _insert(wanted: CronJob, *, using: str) -> bool:
+    """Insert a schedule, unless somebody else is just inserting it: then that one stands."""
+    try:
+        with transaction.atomic(using=using):
+            wanted.save(using=using)
+    except IntegrityError:
+        return False
+    return True
+
+
+def _bring_up_to_date(present: CronJob, wanted: CronJob, synced: Synced, *, using: str) -> None:
+    """Change the columns that still are what was declared before."""
+    differing = [name for name in DECLARED if _plain(getattr(present, name)) != wanted.declared[name]]
+    kept = [name for name in differing if _plain(getattr(present, name)) != present.declared.get(name)]
+    changed = [name for name in differing if name not in kept]
+    if kept:
+        synced.kept[present.name] = kept
+    if changed:
+        synced.updated[present.name] = changed
+    if changed or present.declared != wanted.declared:
+        changes: dict[str, Any] = {name: getattr(wanted, name) for name in changed}
+        CronJob.objects.using(using).filter(pk=present.pk).update(**changes, declared=wanted.declared)
+
+
+def _disable_removed(names: Collection[str], synced: Synced, *, using: str) -> None:
+    code = CronJob.objects.using(using).enabled().filter(origin=CronJob.Origin.CODE)
+    for schedule in code.exclude(name__in=names).select_for_update():
+        # As declared: once it is declared again, sync may enable it.
+        declared = schedule.declared | {"enabled": False}
+        CronJob.objects.using(using).filter(pk=schedule.pk).update(enabled=False, declared=declared)
+        JobEvent.objects.using(using).create(
+            at=clock.now(), kind=JobEvent.Kind.DISABLED, cron_id=schedule.pk, reason=REMOVED
+        )
+        synced.disabled.append(schedule.name)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON would hold it."""
+    return json.loads(json.dumps(clock.aware(value) if hasattr(value, "tzinfo") else value, cls=DjangoJSONEncoder))

@@ -1,0 +1,198 @@
+"""Schedules that code declares: brought into the database, past what operators have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from jobs import declarations, schedule, schedules
+from jobs.declarations import Declaration
+from jobs.exceptions import InvalidSchedule
+from jobs.models import CronJob, JobEvent
+from jobs.schedules import Synced
+from tests.jobs import echo, noop
+from tests.leasing import in_threads
+from tests.scheduling import make, tick
+from tests.working import running, wait_until
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _own_declarations() -> Iterator[None]:
+    before = dict(declarations._declared)
+    declarations._declared.clear()
+    yield
+    declarations._declared.clear()
+    declarations._declared.update(before)
+
+
+def sync(**options: Any) -> Synced:
+    return schedules.sync(using="default", **options)
+
+
+def test_a_declaration_becomes_a_row() -> None:
+    schedule(echo, cron="0 6 * * 1-5", timezone="Europe/Berlin", payload={"value": 1}, queue="q", overlap="skip")
+
+    assert sync().created == ["echo"]
+
+    row = CronJob.objects.get()
+    assert (row.name, row.kind, row.expression, row.timezone) == ("echo", "echo", "0 6 * * 1-5", "Europe/Berlin")
+    assert (row.payload, row.queue, row.overlap, row.origin) == ({"value": 1}, "q", "skip", CronJob.Origin.CODE)
+
+
+def test_durations_may_be_timedeltas() -> None:
+    schedule(
+        noop,
+        every=timedelta(hours=2),
+        jitter=timedelta(minutes=1),
+        timeout=timedelta(minutes=5),
+        starts_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+    sync()
+
+    row = CronJob.objects.get()
+    assert (row.every, row.jitter, row.timeout) == (7_200, 60, 300.0)
+
+
+def test_a_second_sync_finds_nothing_to_do() -> None:
+    schedule(noop, every=60, starts_at=datetime(2026, 1, 1, tzinfo=UTC), timeout=timedelta(seconds=5))
+    sync()
+
+    assert sync() == Synced()
+
+
+def test_a_changed_declaration_changes_the_row() -> None:
+    schedule(noop, every=60, name="n")
+    sync()
+    tick()
+
+    declare_anew(every=120)
+
+    assert sync().updated == {"n": ["every"]}
+    row = CronJob.objects.get()
+    assert (row.every, row.next_run_at) == (120, None)
+
+
+def test_what_an_operator_changed_stays_and_is_said() -> None:
+    schedule(noop, every=60, name="n", queue="a")
+    sync()
+    CronJob.objects.update(every=90, enabled=False)
+
+    declare_anew(every=120, queue="b")
+
+    synced = sync()
+    assert (synced.updated, synced.kept) == ({"n": ["queue"]}, {"n": ["every", "enabled"]})
+    row = CronJob.objects.get()
+    assert (row.every, row.enabled, row.queue) == (90, False, "b")
+
+
+def test_what_an_operator_changed_back_follows_the_code_again() -> None:
+    schedule(noop, every=60, name="n")
+    sync()
+    CronJob.objects.update(every=90)
+    sync()
+    CronJob.objects.update(every=60)
+
+    declare_anew(every=120)
+
+    assert sync().updated == {"n": ["every"]}
+
+
+def test_a_schedule_removed_from_code_is_disabled_and_comes_back() -> None:
+    schedule(noop, every=60, name="n")
+    sync()
+    declarations._declared.clear()
+
+    assert sync().disabled == ["n"]
+    row = CronJob.objects.get()
+    assert not row.enabled
+    assert JobEvent.objects.get().reason == "It is no longer declared in code."
+    assert sync() == Synced()
+
+    schedule(noop, every=60, name="n")
+    assert sync().updated == {"n": ["enabled"]}
+    assert CronJob.objects.get().enabled
+
+
+def test_people_s_schedules_are_left_alone() -> None:
+    make(name="by hand")
+    schedule(noop, every=60, name="by hand")
+
+    synced = sync()
+
+    assert "was made by a person" in synced.refused["by hand"]
+    assert CronJob.objects.get().origin == CronJob.Origin.PERSON
+
+
+def test_a_dry_run_writes_nothing() -> None:
+    schedule(noop, every=60)
+
+    assert sync(dry_run=True).created == ["noop"]
+    assert CronJob.objects.count() == 0
+
+
+def test_a_declaration_that_cannot_be_is_refused_and_stops_no_other() -> None:
+    schedule(noop, cron="61 * * * *", name="bad")
+    schedule(noop, every=60, name="good")
+
+    synced = sync()
+
+    assert synced.created == ["good"]
+    assert "61" in synced.refused["bad"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"every": 60, "priorty": 1}, "no option 'priorty'"),
+        ({"every": 0.5}, "not a whole number"),
+        ({"every": "often"}, "not a duration"),
+        ({"every": 60, "jitter": -1}, "out of range"),
+    ],
+    ids=str,
+)
+def test_bad_options_are_refused_where_they_are_written(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        schedule(noop, **options)
+
+
+def test_two_declarations_of_one_name_are_refused() -> None:
+    schedule(noop, every=60)
+    schedule(noop, every=60)
+
+    with pytest.raises(InvalidSchedule, match="declared twice"):
+        schedule(noop, every=61)
+
+
+@pytest.mark.skipif("sqlite" in connection.vendor, reason="SQLite has no row locks")
+@pytest.mark.django_db(transaction=True)
+def test_several_may_sync_at_once() -> None:
+    for number in range(5):
+        schedule(noop, every=60, name=f"n{number}")
+
+    results = in_threads(*[sync] * 4)
+
+    assert all(isinstance(one, Synced) for one in results), results
+    assert sorted(name for one in results for name in one.created) == [f"n{number}" for number in range(5)]
+    assert CronJob.objects.count() == 5
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_syncs_when_it_starts() -> None:
+    schedule(noop, every=1, name="n")
+
+    with running(sync=True):
+        wait_until(lambda: CronJob.objects.filter(last_job_id__isnull=False).exists())
+
+    assert CronJob.objects.get().name == "n"
+
+
+def declare_anew(**options: Any) -> Declaration:
+    declarations._declared.clear()
+    return schedule(noop, name="n", **options)
