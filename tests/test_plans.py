@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from jobs import leases, maintenance
+from jobs import leases, maintenance, schedules
 from jobs.leases import Beat
 from jobs.models import Job
 from tests.leasing import claim, settlement
@@ -86,7 +86,7 @@ def assert_cheap(work: Callable[[], Any], *, most: int) -> None:
     seen = list(plans(work))
     assert seen
     for text, plan in seen:
-        assert "jobs_job" not in sequential_scans(plan), text
+        assert not {"jobs_job", "jobs_cronjob"} & set(sequential_scans(plan)), text
         assert buffers(plan) <= most, (buffers(plan), text)
 
 
@@ -138,3 +138,26 @@ def test_settle_and_renew_go_through_the_primary_key(crowd: None) -> None:
 
 def test_prune_is_flat(crowd: None) -> None:
     assert_cheap(lambda: list(maintenance.prune(limit=10, using="default")), most=3_000)
+
+
+SEED_SCHEDULES = """
+INSERT INTO jobs_cronjob (name, origin, declared, kind, args, payload, queue, unique_key, metadata, expression, every,
+                          timezone, enabled, jitter, catch_up, catch_up_limit, catch_up_window, overlap, next_run_at,
+                          waiting_for)
+SELECT 'crowd ' || n, 'person', '{}', 'noop', '[]', '{}', '', '', '{}', '', 86400,
+       'UTC', n % 10 > 0, 0, 'latest', 100, 86400, 'queue_one', now() + n * interval '1 s',
+       CASE WHEN n = 7 THEN now() END
+  FROM generate_series(1, 100000) AS n
+"""
+
+
+def test_the_tick_reads_an_index_beside_100_000_schedules(crowd: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(SEED_SCHEDULES)
+        cursor.execute("UPDATE jobs_cronjob SET next_run_at = now() - interval '1 min' WHERE name LIKE 'crowd 5_00'")
+        cursor.execute("UPDATE jobs_cronjob SET next_run_at = NULL WHERE name LIKE 'crowd 6_00'")
+        cursor.execute("ANALYZE jobs_cronjob")
+
+    assert_cheap(lambda: maintenance.survey(using="default"), most=3_000)
+    assert_cheap(lambda: schedules.tick(using="default"), most=3_000)
+    assert_cheap(lambda: schedules.heal(using="default", limit=100), most=3_000)

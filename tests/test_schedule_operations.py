@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import override_settings
 
 from jobs import operations
 from jobs.exceptions import DuplicateJob, InvalidSchedule
@@ -15,6 +16,7 @@ from jobs.operations import Actor
 from jobs.states import State
 from jobs.testing import age
 from tests.leasing import in_threads
+from tests.processes import FAST
 from tests.scheduling import HOUR, make, missed, now, planned, slots, tick
 from tests.working import burst
 
@@ -158,3 +160,16 @@ def test_a_worker_runs_what_is_due() -> None:
     burst()
 
     assert Job.objects.get(cron_id=schedule.pk).state == State.SUCCEEDED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_interval_longer_than_workers_live_still_runs() -> None:
+    schedule = make(every=900, starts_at=now() - timedelta(seconds=1))
+
+    with override_settings(JOBS=FAST):
+        burst()
+        for restart in range(1, 13):
+            # Five minutes go by until the next start: after each third one a slot has come.
+            age(schedule, 300)
+            burst()
+            assert Job.objects.count() == restart // 3
