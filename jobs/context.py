@@ -38,6 +38,7 @@ class JobContext:
         enqueued_at: datetime,
         metadata: Mapping[str, Any],
         timeout_seconds: float,
+        scheduled_for: datetime | None = None,
     ) -> None:
         self.job_id = job_id
         self.kind = kind
@@ -47,6 +48,7 @@ class JobContext:
         self.claim_no = claim_no
         self.enqueued_at = enqueued_at
         self.metadata = metadata
+        self.scheduled_for = scheduled_for
         self._deadline = time.monotonic() + timeout_seconds
         self._stop: RunStopped | None = None
         self._when_stopped: Callable[[], object] | None = None

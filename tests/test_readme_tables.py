@@ -13,7 +13,8 @@ from django.contrib.auth.management import _get_all_permissions
 from django.core.management import BaseCommand
 from django.dispatch import Signal
 
-from jobs import JobContext, JobSpec, checks, conf, models, signals
+from jobs import JobContext, JobSpec, checks, conf, models, schedule, signals
+from jobs.declarations import DECLARED
 from jobs.exceptions import Verb
 from jobs.options import Options
 from jobs.runtime import exits
@@ -24,6 +25,7 @@ FOR_ENGINES = {"stop", "when_stopped", "snapshot", "timeout_seconds"}
 OF_DJANGO = set(BaseCommand().create_parser("", "")._option_string_actions)
 TABLES = {
     "`@job` option": {"kind", *(field.name for field in fields(Options))},
+    "schedule option": {*DECLARED, *inspect.signature(schedule).parameters} - {"expression", "options"},
     "raise": {verb.__name__ for verb in Verb.__subclasses__()},
     "`JobContext`": {*vars(JobContext), *inspect.signature(JobContext).parameters} - FOR_ENGINES,
     "enqueue option": {field.name for field in fields(JobSpec)} - {"kind", "payload"},

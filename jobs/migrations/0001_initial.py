@@ -122,7 +122,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         default="",
                         help_text="Minute, hour, day of month, month, weekday; or @hourly, @daily, @weekly, @monthly, @yearly.",
-                        max_length=200,
+                        max_length=255,
                         verbose_name="cron expression",
                     ),
                 ),

@@ -15,6 +15,7 @@ from django.db.models.lookups import Exact
 from django.utils.translation import gettext_lazy as _
 
 from .. import clock, schedule_values
+from ..cron import MAX_LENGTH
 from ..exceptions import InvalidSchedule
 from ..slots import NEVER, CatchUp, Overlap
 from ..wakeups import SOON, Wakeup, announce
@@ -138,7 +139,7 @@ class CronJob(models.Model):
 
     expression = models.CharField(
         _("cron expression"),
-        max_length=200,
+        max_length=MAX_LENGTH,
         blank=True,
         default="",
         help_text=_("Minute, hour, day of month, month, weekday; or @hourly, @daily, @weekly, @monthly, @yearly."),

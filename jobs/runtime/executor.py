@@ -198,6 +198,7 @@ def context_of(held: Held) -> JobContext:
         claim_no=claimed.claim_no,
         enqueued_at=claimed.enqueued_at,
         metadata=claimed.metadata,
+        scheduled_for=claimed.scheduled_for,
         timeout_seconds=settings.timeout_seconds if claimed.timeout is None else claimed.timeout,
     )
 
