@@ -32,6 +32,22 @@ class DuplicateJob(JobsError):
         self.job_id = job_id
 
 
+class InvalidSchedule(JobsError, ValueError):
+    """The schedule was refused: what is asked does not say when to run."""
+
+
+class InvalidCron(InvalidSchedule):
+    """The cron expression is not understood, or would never run."""
+
+
+class InvalidInterval(InvalidSchedule):
+    """The interval is not a whole number of seconds within bounds."""
+
+
+class InvalidZone(InvalidSchedule):
+    """There is no time zone of this name."""
+
+
 class InvalidHandler(JobsError, ImproperlyConfigured):
     """The function cannot be registered as a handler."""
 
