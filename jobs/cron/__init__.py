@@ -8,6 +8,7 @@ present, the database or a job: moments come in and go out, aware, in UTC.
 from __future__ import annotations
 
 from .expressions import MAX_LENGTH, validate
+from .previews import Occurrence, preview
 from .timetables import MAX_INTERVAL_SECONDS, CronRule, IntervalRule, Timetable, rule_for, upcoming
 from .zones import zone_named
 
@@ -16,7 +17,9 @@ __all__ = [
     "MAX_LENGTH",
     "CronRule",
     "IntervalRule",
+    "Occurrence",
     "Timetable",
+    "preview",
     "rule_for",
     "upcoming",
     "validate",
