@@ -37,7 +37,8 @@ class Field:
     One of the five fields: ``size`` values from ``least``.
 
     ``most`` is the greatest number it accepts, ``special`` what only it knows,
-    and ``mixes`` whether a list may hold that beside plain values.
+    ``mixes`` whether a list may hold that beside plain values, and ``star``
+    what croniter is told for ``*``.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Field:
     names: tuple[str, ...] = ()
     special: re.Pattern[str] = NOTHING
     mixes: bool = True
+    star: str = "*"
 
     def plain(self, text: str) -> str:
         """Return the field in terms that croniter reads as they are meant; raise ``InvalidCron`` if there are none."""
@@ -73,16 +75,15 @@ class Field:
         if step and not 1 <= int(step) <= self.size:
             raise InvalidCron(f"{self.name} {part!r} has a step out of range: use 1-{self.size}.")
         if not low:
-            # Else croniter takes a day of month of 2-31,L for any day.
-            return part.replace("*", f"{self.least}-{self._last}")
+            return part.replace("*", self.star)
         start = self._number(low, part)
         return self._plain_range(part, start, self._number(high, part), int(step or 1)) if high else part
 
     def _plain_range(self, part: str, start: int, end: int, step: int) -> str:
         if start < end <= self._last:
             return part
-        # croniter takes an equal range for the whole field, and a stepped one
-        # that wraps right after the field's last value one value too far.
+        # croniter takes an equal range for the whole field, and may go on at a
+        # wrong value where a stepped range wraps.
         values = range(start, (end if start <= end else end + self.size) + 1, step)
         return ",".join(str(self.least + (value - self.least) % self.size) for value in values)
 
@@ -138,6 +139,8 @@ WEEKDAY = Field(
     names=("sun", "mon", "tue", "wed", "thu", "fri", "sat"),
     special=NUMBERED,
     mixes=False,
+    # With a "*" here croniter takes a day of month of 2-31,L for any day.
+    star="0-6",
 )
 
 FIELDS = (MINUTE, HOUR, DATE, MONTH, WEEKDAY)

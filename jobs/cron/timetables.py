@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from ..exceptions import InvalidInterval, InvalidSchedule
 from .expressions import parse
 from .walltime import Cron
-from .zones import END, Stretch, in_utc, stretches, zone_named
+from .zones import FIRST, LAST, Stretch, in_utc, stretches, zone_named
 
 MAX_INTERVAL_SECONDS = 3650 * 24 * 3600
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-TICK = datetime.resolution
+TICK, SECOND = datetime.resolution, timedelta(seconds=1)
 
 # A 29 February on a given weekday is up to 40 years after the one before.
 HORIZON = timedelta(days=41 * 366)
@@ -104,14 +104,14 @@ class CronRule(Timetable):
 
     def after(self, moment: datetime) -> datetime | None:
         begin = _begin(moment, self.starts_at)
-        for stretch in stretches(self.zone, begin, min(begin + HORIZON, END)):
+        for stretch in stretches(self.zone, begin, begin + min(HORIZON, LAST - begin)):
             if slot := self._first(stretch, begin):
-                return slot
+                return slot if slot <= LAST else None
         return None
 
     def latest(self, after: datetime, until: datetime) -> datetime | None:
         begin, end = _begin(after, self.starts_at), in_utc(until)
-        for stretch in stretches(self.zone, max(begin, end - HORIZON), end, backwards=True):
+        for stretch in stretches(self.zone, max(begin, end - min(HORIZON, end - FIRST)), end, backwards=True):
             if slot := self._last(stretch, begin, end):
                 return slot
         return None
@@ -174,14 +174,14 @@ class IntervalRule(Timetable):
 
     def _number(self, moment: datetime) -> int:
         """Return the number of the last slot up to a moment: -1 if that is before ``starts_at``."""
-        return (_begin(moment, self.starts_at) - self._anchor) // timedelta(seconds=self.every)
+        return (_begin(moment, self.starts_at) - self._anchor) // (self.every * SECOND)
 
     def _slot(self, number: int) -> datetime | None:
         try:
-            slot = self._anchor + number * timedelta(seconds=self.every)
+            slot = self._anchor + number * self.every * SECOND
         except OverflowError:
             return None
-        return slot if slot <= END else None
+        return slot if slot <= LAST else None
 
     @property
     def _anchor(self) -> datetime:
@@ -194,9 +194,7 @@ def _begin(moment: datetime, starts_at: datetime | None) -> datetime:
 
 
 def _whole_seconds(every: object) -> int:
-    seconds = every.total_seconds() if isinstance(every, timedelta) else every
-    if isinstance(every, timedelta) and every.microseconds == 0:
-        seconds = every // timedelta(seconds=1)
+    seconds = every // SECOND if isinstance(every, timedelta) and not every % SECOND else every
     if isinstance(seconds, bool) or not isinstance(seconds, int):
         raise InvalidInterval(f"Interval {every!r} is not a whole number of seconds: give an int, or a timedelta.")
     if not 1 <= seconds <= MAX_INTERVAL_SECONDS:

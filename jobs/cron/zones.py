@@ -16,7 +16,7 @@ DAY = timedelta(days=1)
 DAY_SECONDS = 86_400
 
 # What lies outside is as good as never: shifting it into a zone would overflow.
-FIRST, END = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 1, 1, tzinfo=UTC)
+FIRST, LAST = datetime(2, 1, 1, tzinfo=UTC), datetime(9997, 12, 31, tzinfo=UTC)
 
 # Longer than any change ever moved a clock: across the date line, and an hour more.
 MEMORY = timedelta(days=3)
@@ -75,7 +75,7 @@ def in_utc(moment: datetime) -> datetime:
         moment = moment.astimezone(UTC)
     except OverflowError:
         moment = moment.replace(tzinfo=UTC)
-    return min(max(moment, FIRST), END)
+    return min(max(moment, FIRST), LAST)
 
 
 def stretches(zone: tzinfo, after: datetime, until: datetime, *, backwards: bool = False) -> Iterator[Stretch]:
