@@ -12,7 +12,7 @@ from typing import Any
 
 def fetch(connection: Any, statement: str, params: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
     """
-    Run ``statement`` on a Django connection and return its rows.
+    Run ``statement`` on a Django connection and return its rows, none if it has none to return.
 
     On PostgreSQL the parameters are bound by the server: Django's default is
     to write them into the statement, which doubles the time of a large batch.
@@ -28,7 +28,7 @@ def fetch(connection: Any, statement: str, params: dict[str, Any] | None = None)
     wrap = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
     with wrap(Cursor(connection.connection)) as cursor:
         cursor.execute(statement, params)
-        return list(cursor.fetchall())
+        return list(cursor.fetchall()) if cursor.description else []
 
 
 def run(connection: Any, statement: str) -> None:
@@ -79,6 +79,15 @@ RETURNING id, unique_key, state, run_at, enqueued_at
 """
 
 ENQUEUE = {"postgresql": ENQUEUE_POSTGRESQL, "sqlite": ENQUEUE_SQLITE}
+
+# The second half of a claim, on rows that its transaction has locked.
+TAKE_POSTGRESQL = """
+UPDATE jobs_job
+   SET state = 'running', claim_no = claim_no + 1, attempt = attempt + 1, lease_owner = %(worker)s,
+       lease_expires_at = STATEMENT_TIMESTAMP() + MAKE_INTERVAL(secs => %(lease_seconds)s),
+       started_at = CASE WHEN id = ANY (%(now)s::bigint[]) THEN STATEMENT_TIMESTAMP() END
+ WHERE id = ANY (%(now)s::bigint[] || %(later)s::bigint[]) AND state = 'pending'
+"""
 
 # Settling: lock what is still held under this claim (skipping rows somebody
 # else has locked), write it, write its run, and return what was written.

@@ -131,8 +131,7 @@ def claim(
                 break
         ready = _without_expired(rows, using=using)
         now, later = _shared_out(ready, slots=slots, ahead=ahead)
-        _take(now, worker, lease_seconds=lease_seconds, using=using, started_at=clock.now())
-        _take(later, worker, lease_seconds=lease_seconds, using=using, started_at=None)
+        _take(now, later, worker, lease_seconds=lease_seconds, using=using)
     return now, later
 
 
@@ -147,7 +146,7 @@ def claim_suspect(
     """
     with transaction.atomic(using=using):
         ready = _without_expired(_locked(suspects(queues, paused=paused, using=using), 1), using=using)
-        _take(ready, worker, lease_seconds=lease_seconds, using=using, started_at=clock.now())
+        _take(ready, [], worker, lease_seconds=lease_seconds, using=using)
     return ready
 
 
@@ -210,14 +209,21 @@ def _shared_out(rows: list[Claimed], *, slots: int, ahead: int) -> tuple[list[Cl
     return now, [row for row in rest if not row.stranded][:ahead]
 
 
-def _take(rows: list[Claimed], worker: str, *, lease_seconds: float, using: str, started_at: Any) -> None:
-    if not rows:
+def _take(now: list[Claimed], later: list[Claimed], worker: str, *, lease_seconds: float, using: str) -> None:
+    """Give the worker the leases of rows locked in this transaction: in one statement on PostgreSQL, through the ORM elsewhere."""
+    if not now and not later:
         return
-    Job.objects.using(using).filter(pk__in=[row.job_id for row in rows]).move(
-        states.CLAIM,
-        claim_no=F("claim_no") + 1,
-        attempt=F("attempt") + 1,
-        lease_owner=worker,
-        lease_expires_at=clock.in_seconds(lease_seconds),
-        started_at=started_at,
-    )
+    connection = connections[using]
+    ids = {"now": [row.job_id for row in now], "later": [row.job_id for row in later]}
+    if connection.vendor == "postgresql":
+        sql.fetch(connection, sql.TAKE_POSTGRESQL, ids | {"worker": worker, "lease_seconds": lease_seconds})
+        return
+    for name, started_at in (("now", clock.now()), ("later", None)):
+        Job.objects.using(using).filter(pk__in=ids[name]).move(
+            states.CLAIM,
+            claim_no=F("claim_no") + 1,
+            attempt=F("attempt") + 1,
+            lease_owner=worker,
+            lease_expires_at=clock.in_seconds(lease_seconds),
+            started_at=started_at,
+        )
