@@ -78,3 +78,9 @@ def deaf(ctx: JobContext, seconds: float) -> int:
         Mark.objects.filter(pk=row.pk).update(ended_at=clock.now())
         time.sleep(0.001)
     return os.getpid()
+
+
+@job("relay")
+def relay(seconds: float) -> None:
+    """Have a ``mark`` run after so many seconds."""
+    mark.using(delay=seconds).enqueue()
