@@ -67,7 +67,7 @@ def test_wrong_clocks_change_no_moment_and_show_as_skew(start: Start) -> None:
         lost = _kill_in_mid_job(right)
         wait_until(lambda: Job.objects.get(pk=lost.pk).state == State.SUCCEEDED, seconds=30)
         outputs = [one.output() for one in (ahead, behind, right)]
-        ended = clock.read("default")
+    ended = clock.read("default")
 
     assert list(skews.values()) == [pytest.approx(seconds, abs=5) for seconds in (HOUR, -HOUR, 0)]
     assert ["clock skew" in output for output in outputs] == [True, True, False]
