@@ -51,6 +51,7 @@ class Succeeded:
 class Failed:
     failure: Failure
     delay: float | None = None  # seconds; None takes the job's backoff
+    least_delay: float = 0.0
     is_hopeless: bool = False
     timed_out: bool = False
 
@@ -85,9 +86,10 @@ class Unwanted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
-    """Handed back by a worker that does not want to, or can no longer, run it."""
+    """Handed back by a worker that does not want to, or can no longer, run it; to be run after ``delay`` seconds."""
 
     started: bool
+    delay: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,17 +174,20 @@ def decide(outcome: Outcome, facts: Facts, *, chance: float | None = None) -> Ve
             return Verdict(move=states.STOP, run=None, refund=True, error=EXPIRED)
         case Unwanted():
             return Verdict(move=states.STOP, run=None, refund=True, error=UNWANTED)
-        case Released(started=started):
-            return released(started=started)
+        case Released(started=started, delay=delay):
+            return released(started=started, delay=delay)
         case Unclaimable(kind=kind, given_up=given_up):
             return _without_handler(kind, given_up=given_up)
         case Lost():  # pragma: no branch (there is no other outcome)
             return _after_loss(outcome, facts)
 
 
-def released(*, started: bool) -> Verdict:
+def released(*, started: bool, delay: float = 0.0) -> Verdict:
     """Return the verdict of handing a job back: the attempt is refunded, and only what had started leaves a run."""
-    return Verdict(move=states.RELEASE, run=RunOutcome.RELEASED if started else None, refund=True)
+    run = RunOutcome.RELEASED if started else None
+    if delay:
+        return Verdict(move=states.SNOOZE, run=run, refund=True, delay=delay)
+    return Verdict(move=states.RELEASE, run=run, refund=True)
 
 
 # Made once: most verdicts of most sites are this one.
@@ -198,6 +203,7 @@ def _after_failure(outcome: Failed, facts: Facts, chance: float) -> Verdict:
     if outcome.is_hopeless or facts.attempt >= facts.max_attempts:
         return Verdict(move=states.DIE, run=run, failure=failure, error=failure.summary)
     delay = facts.backoff.delay(facts.attempt, chance=chance) if outcome.delay is None else outcome.delay
+    delay = max(delay, outcome.least_delay)
     return Verdict(move=states.BACK_OFF, run=run, failure=failure, error=failure.summary, delay=delay)
 
 

@@ -152,15 +152,31 @@ def storable_result(value: JSON, *, max_bytes: int) -> str:
     Return a handler's result as JSON text, changed where it must be to be stored.
 
     NaN and infinities become their names, bad characters are escaped, and a
-    result over ``max_bytes`` becomes a note of its size. Raises TypeError,
-    ValueError or RecursionError for what JSON cannot hold at all.
+    result over ``max_bytes`` or ``MAX_DEPTH`` becomes a note that says so.
+    Raises TypeError or ValueError for what JSON cannot hold at all.
     """
-    text = _result_text(value)
-    if "\\u0000" in text or not text.isascii():
-        text = _result_text(_storable(value))
+    try:
+        text = _result_text(value)
+        if "\\u0000" in text or not text.isascii():
+            text = _result_text(_storable(value))
+    except RecursionError:
+        return TOO_DEEP
     if len(text.encode()) > max_bytes:
         return dumps({"omitted": f"The result is {len(text.encode()):,} bytes of JSON; the limit is {max_bytes:,}."})
+    # What this Python can write, another, or the admin with its deeper stack, may be unable to read.
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
+        return TOO_DEEP
     return text
+
+
+TOO_DEEP = dumps({"omitted": f"The result is nested deeper than {MAX_DEPTH} levels."})
+
+
+def _is_deeper(value: JSON, levels: int) -> bool:
+    if not isinstance(value, list | tuple | dict):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(item, levels - 1) for item in items)
 
 
 def _result_text(value: JSON) -> str:

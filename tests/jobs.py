@@ -64,3 +64,23 @@ def mark(ctx: JobContext, seconds: float = 0.0) -> None:
         ctx.check()
         time.sleep(0.01)
     Mark.objects.filter(pk=row.pk).update(ended_at=clock.now())
+
+
+@job("deaf", takes_context=True, timeout=0.5, backoff=0)
+def deaf(ctx: JobContext, seconds: float) -> int:
+    """On the first claim run for ``seconds``, deaf to every stop; the end in its row is the last sign of life."""
+    from jobs import clock
+    from tests.models import Mark
+
+    row = Mark.objects.create(job_id=ctx.job_id, claim_no=ctx.claim_no, pid=os.getpid(), began_at=clock.now())
+    until = time.monotonic() + (seconds if ctx.claim_no == 1 else 0)
+    while time.monotonic() < until:
+        Mark.objects.filter(pk=row.pk).update(ended_at=clock.now())
+        time.sleep(0.001)
+    return os.getpid()
+
+
+@job("relay")
+def relay(seconds: float) -> None:
+    """Have a ``mark`` run after so many seconds."""
+    mark.using(delay=seconds).enqueue()

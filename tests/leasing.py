@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db import connections
@@ -51,6 +52,25 @@ def silence(*lease_list: Lease) -> None:
     from jobs import clock
 
     Job.objects.filter(pk__in=[lease.job_id for lease in lease_list]).update(lease_expires_at=clock.in_seconds(-60))
+
+
+@contextmanager
+def elsewhere(statement: str, *params: Any) -> Iterator[Callable[..., None]]:
+    """Keep a transaction that has done ``statement``, and what the block has it do, open on a connection of its own."""
+    other: Any = connections.create_connection("default")
+    other.ensure_connection()
+    other.set_autocommit(False)
+
+    def execute(statement: str, *params: Any) -> None:
+        with other.cursor() as cursor:
+            cursor.execute(statement, params)
+
+    try:
+        execute(statement, *params)
+        yield execute
+    finally:
+        other.rollback()
+        other.close()
 
 
 def in_threads(*works: Callable[[], Any]) -> list[Any]:

@@ -99,6 +99,13 @@ def test_a_timeout_backs_off_and_its_run_says_so() -> None:
     assert (verdict.move, verdict.run) == (states.BACK_OFF, "timed_out")
 
 
+def test_a_timeout_that_ends_the_process_waits_for_it_whatever_the_backoff() -> None:
+    outcome = Failed(failure=BOO, timed_out=True, least_delay=5.0)
+
+    assert decided(outcome, backoff=Backoff(cap=0)).delay == 5.0
+    assert decided(outcome, attempt=4).delay == 16.0
+
+
 def test_a_snooze_hands_the_attempt_back() -> None:
     verdict = decided(Snoozed(60.0, ""), attempt=8)
 
@@ -133,6 +140,12 @@ def test_a_released_job_gets_its_attempt_back(*, started: bool, run: str | None)
 
     assert verdict == Verdict(move=states.RELEASE, run=run, refund=True)
     assert verdict == released(started=started)
+
+
+def test_a_job_released_for_later_gets_its_attempt_back_too() -> None:
+    verdict = decided(Released(started=True, delay=5.0))
+
+    assert verdict == Verdict(move=states.SNOOZE, run="released", refund=True, delay=5.0)
 
 
 def test_a_kind_without_handler_is_put_off() -> None:

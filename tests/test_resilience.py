@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, connections, transaction
+from django.db import OperationalError, connection, transaction
 from django.test import override_settings
 
 from jobs import JobContext, Retry, Snooze, clock, job, leases, maintenance, operations, signals
@@ -21,7 +20,7 @@ from jobs.runtime.scheduler import Scheduler
 from jobs.runtime.settler import Settler
 from jobs.states import State
 from tests.jobs import echo, noop
-from tests.leasing import claim, silence
+from tests.leasing import claim, elsewhere, silence
 from tests.working import burst, running, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -42,21 +41,6 @@ def _fresh() -> Iterator[None]:
     with override_settings(JOBS=FAST):
         yield
     GATE.set()
-
-
-@contextmanager
-def elsewhere(statement: str, *params: Any) -> Iterator[None]:
-    """Keep a transaction that has done ``statement`` open on a connection of its own."""
-    other: Any = connections.create_connection("default")
-    other.ensure_connection()
-    other.set_autocommit(False)
-    try:
-        with other.cursor() as cursor:
-            cursor.execute(statement, params)
-        yield
-    finally:
-        other.rollback()
-        other.close()
 
 
 class OwnRetry(Retry):

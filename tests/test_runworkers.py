@@ -11,7 +11,8 @@ from django.core.management import CommandError, call_command
 from jobs import clock
 from jobs.models import Job, JobRun, Worker
 from jobs.states import State
-from tests.jobs import echo, kill_worker, noop, stay, wait
+from tests.jobs import deaf, echo, kill_worker, noop, stay, wait
+from tests.models import Mark
 from tests.processes import WorkerProcess
 from tests.working import wait_until
 
@@ -83,16 +84,22 @@ def test_a_job_that_outlasts_the_grace_is_handed_back_with_its_attempt(start: St
     assert JobRun.objects.get().outcome == "released"
 
 
-def test_a_deaf_job_is_handed_back_too_and_the_process_ends(start: Start) -> None:
-    job = stay.enqueue(60)
+def test_a_deaf_job_is_handed_back_for_when_the_process_has_ended(start: Start) -> None:
+    job = deaf.using(timeout=60).enqueue(60)
 
-    with start("--grace", "0") as worker:
-        wait_until(is_running(job))
-        worker.send(signal.SIGTERM)
-        code = worker.wait()
+    with start("--grace", "0") as first:
+        wait_until(lambda: Mark.objects.exists())
+        with start() as second:
+            second.wait_until_live()
+            first.send(signal.SIGTERM)
+            code = first.wait()
+            wait_until(lambda: Job.objects.get(pk=job.pk).state == State.SUCCEEDED)
 
     job.refresh_from_db()
-    assert (code, job.state, job.attempt) == (0, State.PENDING, 0)
+    once, again = Mark.objects.order_by("pk")
+    assert (code, job.attempt, once.pid, again.pid) == (0, 1, first.pid, second.pid)
+    assert [run.outcome for run in JobRun.objects.order_by("pk")] == ["released", "succeeded"]
+    assert once.ended_at < again.began_at
 
 
 def test_a_second_signal_ends_the_process_at_once(start: Start) -> None:

@@ -50,6 +50,7 @@ OUTCOMES: dict[str, tuple[Outcome, str, int, str | None, str]] = {
     "stopped": (Stopped("asked"), "cancelled", 1, "cancelled", "cancelled"),
     "expired": (Expired(), "cancelled", 0, None, "cancelled"),
     "released": (Released(started=True), "pending", 0, "released", "cancelled"),
+    "released for later": (Released(started=True, delay=5), "scheduled", 0, "released", "cancelled"),
     "handed back": (Released(started=False), "pending", 0, None, "cancelled"),
     "no handler": (Unclaimable(kind="x", given_up=False), "scheduled", 0, None, "cancelled"),
     "no handler for too long": (Unclaimable(kind="x", given_up=True), "dead", 0, None, "dead"),

@@ -12,7 +12,8 @@ import pytest
 
 from jobs.models import Job, JobRun, Worker
 from jobs.states import State
-from tests.jobs import echo, kill_worker, noop, stay, wait
+from tests.jobs import deaf, echo, kill_worker, noop, stay, wait
+from tests.models import Mark
 from tests.processes import WorkerProcess
 from tests.working import wait_until
 
@@ -160,3 +161,52 @@ def test_a_signal_that_also_reaches_the_workers_directly_is_one_stop_and_not_two
 
     job.refresh_from_db()
     assert (code, job.state) == (0, State.SUCCEEDED)
+
+
+def test_a_handler_deaf_to_its_timeout_costs_its_process_and_nothing_else(start: Start) -> None:
+    # Two slots of one process, one of the other.
+    waiting = [wait.enqueue(120) for _ in range(3)]
+    settings = {"STOP_GRACE_SECONDS": 0.2}
+
+    with start(
+        "--processes", "2", "--concurrency", "2", "--grace", "0.2", "--verbosity", "2", **settings
+    ) as supervisor:
+        wait_until(lambda: len(live()) == 2 and Job.objects.running().count() == len(waiting))
+        job = deaf.enqueue(120)
+        old = wait_until(
+            lambda: Mark.objects.exists() and Worker.objects.get(name=Job.objects.get(pk=job.pk).lease_owner)
+        )
+        beside = Job.objects.exclude(pk=job.pk).get(lease_owner=old.name)
+        wait_until(lambda: Job.objects.get(pk=job.pk).state == State.SUCCEEDED, seconds=30)
+        wait_until(lambda: Job.objects.running().count() == len(waiting))
+        after = [echo.enqueue(number) for number in range(20)]
+        wait_until(lambda: Job.objects.succeeded().filter(kind=echo.kind).count() == len(after))
+        fresh = Worker.objects.latest("pk")
+
+        assert is_gone(old.pid)
+        assert set(Job.objects.running().values_list("pk", flat=True)) == {one.pk for one in waiting}
+        assert Job.objects.running().filter(claim_no=1).count() == 2
+        assert f"pid={old.pid} code=75" in supervisor.output()
+        supervisor.send(signal.SIGTERM)
+        supervisor.wait()
+
+    assert [run.outcome for run in JobRun.objects.filter(job=job).order_by("pk")] == ["timed_out", "succeeded"]
+    assert JobRun.objects.filter(job=beside).earliest("pk").outcome == "released"
+    assert set(JobRun.objects.filter(job__kind=echo.kind).values_list("worker", flat=True)) == {fresh.name}
+    first, second = Mark.objects.order_by("pk")
+    assert first.ended_at < second.began_at
+
+
+def test_a_handler_deaf_to_its_timeout_has_ended_before_another_worker_runs_its_job(start: Start) -> None:
+    with start(STOP_GRACE_SECONDS=0.2) as first:
+        first.wait_until_live()
+        job = deaf.enqueue(120)
+        wait_until(lambda: Mark.objects.exists())
+        with start() as second:
+            second.wait_until_live()
+            code = first.wait()
+            wait_until(lambda: Job.objects.get(pk=job.pk).state == State.SUCCEEDED)
+
+    once, again = Mark.objects.order_by("pk")
+    assert (code, once.pid, again.pid) == (75, first.pid, second.pid)
+    assert once.ended_at < again.began_at

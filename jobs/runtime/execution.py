@@ -91,7 +91,7 @@ def describe(error: BaseException) -> Failure:
     text = (
         formatted.value
         if formatted.error is None
-        else f"(the traceback could not be formatted: {formatted.error!r:.200})"
+        else f"(the traceback could not be formatted: {type(formatted.error).__name__}: {safe_text(formatted.error):.200})"
     )
     most = settings.error_max_chars
     return Failure(
@@ -103,7 +103,8 @@ def describe(error: BaseException) -> Failure:
 
 def safe_text(error: object) -> str:
     """Return ``str(error)``, or a note where that fails, cut and with bad characters escaped."""
-    text = call(lambda: str(error))
+    # Joined, so that a subclass of str with methods of its own becomes a plain one.
+    text = call(lambda: "".join([str(error)]))
     if text.error is not None or not isinstance(text.value, str):
         return f"<unprintable {type(error).__name__}>"
     return payload.storable_text(text.value, most=settings.error_max_chars)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .worker import Worker
 
 OBEY_SECONDS = 5.0
+# A handler that nothing stops ends with the process, a moment after its job is given up.
+NO_RUN_BEFORE_SECONDS = 5.0
 LOOK_SECONDS = 0.02
 
 
@@ -31,7 +33,8 @@ def wind_down(worker: Worker) -> None:
     What is claimed ahead goes back at once. Running handlers get the grace;
     then they are told to stop and get a few seconds more; what still runs is
     handed back, and what ignored its timeout is written down, as the last
-    thing before the exit, so that a second run cannot overlap the first.
+    thing before the exit. Neither may start again until the process is gone,
+    so that a second run cannot overlap the first.
     """
     worker.record.update(draining_at=clock.now())
     for ticker in (worker.scheduler, worker.janitor, worker.listener):
@@ -77,6 +80,9 @@ def _settle_patience() -> float:
 
 
 def _last_word(worker: Worker, held: Held) -> Outcome:
-    if held in worker.wedged and held.context is not None:
-        return Failed(failure=describe(held.context.stop_reason or TimeoutError()), timed_out=True)
-    return Released(started=held.started is not None)
+    if held.context is None:
+        return Released(started=False)
+    if held in worker.wedged:
+        failure = describe(held.context.stop_reason or TimeoutError())
+        return Failed(failure=failure, timed_out=True, least_delay=NO_RUN_BEFORE_SECONDS)
+    return Released(started=True, delay=NO_RUN_BEFORE_SECONDS)

@@ -58,6 +58,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"--database={options['database']!r} is not in DATABASES: it has {', '.join(connections)}."
             )
+        _log_to_the_console(options["verbosity"])
         plan = self._plan(options)
         link = link_to_supervisor()
         if link is None and (options["processes"] > 1 or plan.reload):
@@ -92,7 +93,6 @@ class Command(BaseCommand):
         set_title(f"worker {worker.name} of {queues}")
         if link is not None:
             threading.Thread(target=_stop_without_supervisor, args=(link, worker), daemon=True).start()
-        _log_to_the_console(verbosity)
         if verbosity:
             self.stdout.write(
                 f"Worker {worker.name} runs {plan.concurrency} at a time from {queues}. Stop it with Ctrl-C."
