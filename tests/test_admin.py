@@ -22,6 +22,7 @@ from jobs.admin.base import CappedPaginator
 from jobs.models import Job, JobEvent, JobRun, Queue, Worker
 from jobs.operations import Actor
 from jobs.outcomes import Discarded, Failed, Failure
+from jobs.stats import search
 from tests.jobs import echo, noop
 from tests.leasing import claim, make_worker, settle, settlement, silence
 
@@ -219,7 +220,7 @@ def test_the_queue_filter_looks_at_the_newest_jobs_where_no_index_helps(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, _, new = (noop.using(queue=name).enqueue() for name in ("mail", "other", "mail"))
-    monkeypatch.setattr(stats, "WINDOW", 2)
+    monkeypatch.setattr(search, "WINDOW", 2)
 
     assert listed(admin_client, queue="mail") == [new.pk]
     assert listed(admin_client, queue="mail", state="pending") == [new.pk, old.pk]
@@ -266,7 +267,7 @@ def test_the_search_finds_an_old_live_holder_of_a_unique_key(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live, *_ = noop.using(unique_key="order:7").enqueue(), noop.enqueue()
-    monkeypatch.setattr(stats, "WINDOW", 1)
+    monkeypatch.setattr(search, "WINDOW", 1)
 
     assert listed(admin_client, q="order:7") == [live.pk]
 

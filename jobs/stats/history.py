@@ -1,0 +1,84 @@
+"""What has happened to one job, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models.functions import Left
+from django.utils.translation import gettext as _
+
+from ..models import Job, JobEvent, JobRun
+from ..outcomes import RunOutcome
+from ..states import State
+
+NEWEST_RUNS = 20
+NEWEST_EVENTS = 50
+MESSAGE_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One line in the history of a job. ``tone`` is "good", "bad" or ""; ``took`` is how long a run lasted."""
+
+    at: datetime
+    title: str
+    tone: str = ""
+    who: str = ""
+    took: timedelta | None = None
+    text: str = ""
+    traceback: str = ""
+    log: str = ""
+
+
+def timeline(job: Job) -> list[Moment]:
+    """Return what has happened to ``job``, oldest first: the newest runs and decisions, and what is to come."""
+    moments = [_enqueued(job), *_runs(job), *_events(job), *_present(job)]
+    return sorted(moments, key=lambda moment: moment.at)
+
+
+def _enqueued(job: Job) -> Moment:
+    return Moment(at=job.enqueued_at, title=_("Enqueued"))
+
+
+def _runs(job: Job) -> Iterator[Moment]:
+    runs = JobRun.objects.using(job._state.db).filter(job_id=job.pk).defer("message")
+    for run in runs.annotate(summary=Left("message", MESSAGE_CHARS)).order_by("-claim_no")[:NEWEST_RUNS]:
+        yield Moment(
+            at=run.finished_at,
+            title=_("Attempt %(number)d: %(outcome)s") % {"number": run.attempt, "outcome": run.get_outcome_display()},
+            tone=_TONES.get(run.outcome, ""),
+            who=run.worker,
+            took=duration(run),
+            text=": ".join(part for part in (run.exception_class, run.summary) if part),
+            traceback=run.traceback,
+            log=run.log,
+        )
+
+
+_TONES: dict[str, str] = {
+    RunOutcome.SUCCEEDED: "good",
+    RunOutcome.FAILED: "bad",
+    RunOutcome.LOST: "bad",
+    RunOutcome.TIMED_OUT: "bad",
+    RunOutcome.DISCARDED: "bad",
+}
+
+
+def duration(run: JobRun) -> timedelta | None:
+    """Return how long a run lasted, None where it was never seen to start."""
+    return None if run.started_at is None else max(run.finished_at - run.started_at, timedelta(0))
+
+
+def _events(job: Job) -> Iterator[Moment]:
+    for event in JobEvent.objects.using(job._state.db).filter(job_id=job.pk).order_by("-id")[:NEWEST_EVENTS]:
+        yield Moment(at=event.at, title=event.get_kind_display(), who=event.actor_label, text=event.reason)
+
+
+def _present(job: Job) -> Iterator[Moment]:
+    if job.state == State.RUNNING and job.started_at is not None:
+        title = _("Attempt %(number)d: running") % {"number": job.attempt}
+        yield Moment(at=job.started_at, title=title, who=job.lease_owner)
+    elif job.state == State.SCHEDULED:
+        yield Moment(at=job.run_at, title=_("Attempt %(number)d is due") % {"number": job.attempt + 1})
