@@ -139,6 +139,12 @@ class Job(models.Model):
 
         return self._refreshed(operations.trigger, actor=actor, reason=reason)
 
+    def explain(self) -> str:
+        """Say why the job is in its state, as this instance has it, and what happens next."""
+        from .. import stats
+
+        return stats.explain(self)
+
     def _refreshed(self, operation: Any, **who: Any) -> bool:
         report = operation(type(self).objects.using(self._state.db).filter(pk=self.pk), **who)
         self.refresh_from_db(using=self._state.db)

@@ -1,5 +1,6 @@
 """What people are shown: every read that the admin and the command line share. Nothing here changes a row."""
 
+from .explanation import explain
 from .history import Moment, duration, timeline
 from .search import as_id, found, newest
 from .signs import Badge, ShownState, badges, in_shown_state, shown_state, with_signs
@@ -11,6 +12,7 @@ __all__ = [
     "as_id",
     "badges",
     "duration",
+    "explain",
     "found",
     "in_shown_state",
     "newest",

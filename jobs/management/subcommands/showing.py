@@ -29,7 +29,16 @@ def show(out: OutputWrapper, options: Options) -> None:
     if job is None:
         raise CommandError(f"There is no job #{options['id']}: its id may be wrong, or it was pruned.")
     moments = stats.timeline(job)
-    for line in (str(job), "", *_values(job), "", *_history(moments), *_last_traceback(moments)):
+    for line in (
+        str(job),
+        "",
+        stats.explain(job),
+        "",
+        *_values(job),
+        "",
+        *_history(moments),
+        *_last_traceback(moments),
+    ):
         out.write(line)
 
 
