@@ -18,6 +18,7 @@ class JobEvent(models.Model):
         PAUSED = "paused", _("Paused")
         RESUMED = "resumed", _("Resumed")
         DRAINED = "drained", _("Asked to drain")
+        PAYLOAD_VIEWED = "payload_viewed", _("Saw what is masked")
 
     at = models.DateTimeField(_("at"))
     kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)

@@ -77,6 +77,7 @@ class Job(models.Model):
         permissions = [
             ("retry_job", _("Can retry dead and cancelled jobs")),
             ("cancel_job", _("Can cancel jobs")),
+            ("view_job_payload", _("Can see what is masked in jobs")),
         ]
         constraints = [
             models.CheckConstraint(

@@ -8,7 +8,8 @@ counted, never waited for.
 
 from .decision import Actor
 from .jobs import Report, cancel, retry, trigger
+from .looking import note_payload_viewed
 from .queues import pause, resume
 from .workers import drain
 
-__all__ = ["Actor", "Report", "cancel", "drain", "pause", "resume", "retry", "trigger"]
+__all__ = ["Actor", "Report", "cancel", "drain", "note_payload_viewed", "pause", "resume", "retry", "trigger"]
