@@ -108,6 +108,17 @@ def test_a_job_that_was_retried_and_put_off_does_not_speak_of_older_attempts() -
     assert explained(job) == "Attempt 1 of 8 is due at TIME, in LONG."
 
 
+def test_a_postponed_job_says_who_postponed_it() -> None:
+    job = noop.enqueue()
+    job.postpone(run_at=clock.read("default") + timedelta(hours=1), actor=ALICE, reason="Too early.")
+
+    assert explained(job) == "alice postponed it: Too early. Attempt 1 of 8 is due at TIME, in LONG."
+
+    Job.objects.update(run_at=clock.in_seconds(60))
+
+    assert explained(job) == "Attempt 1 of 8 is due at TIME, in LONG."
+
+
 def test_a_held_job_says_who_paused_its_queue_and_why() -> None:
     job = noop.enqueue()
     crew()
@@ -280,6 +291,13 @@ def test_a_cancelled_job_says_who_cancelled_it_and_why() -> None:
     job.cancel(actor=ALICE, reason="Not needed")
 
     assert explained(job) == "alice cancelled it at TIME: Not needed. It is deleted after TIME."
+
+
+def test_a_discarded_job_says_who_discarded_it() -> None:
+    job = ended(HOPELESS)
+    job.discard(actor=ALICE, reason="Known.")
+
+    assert explained(job) == "alice discarded it at TIME: Known. It is deleted after TIME."
 
 
 def test_a_job_cancelled_by_its_code_says_so() -> None:

@@ -6,10 +6,28 @@ Rows that have moved on, or that somebody else has locked, are left alone and
 counted, never waited for.
 """
 
+from .batches import Report
 from .decision import Actor
-from .jobs import Report, cancel, retry, trigger
+from .enqueueing import copy, enqueue
+from .jobs import cancel, discard, retry, trigger
 from .looking import note_payload_viewed
 from .queues import pause, resume
+from .rescheduling import postpone, reroute
 from .workers import drain
 
-__all__ = ["Actor", "Report", "cancel", "drain", "note_payload_viewed", "pause", "resume", "retry", "trigger"]
+__all__ = [
+    "Actor",
+    "Report",
+    "cancel",
+    "copy",
+    "discard",
+    "drain",
+    "enqueue",
+    "note_payload_viewed",
+    "pause",
+    "postpone",
+    "reroute",
+    "resume",
+    "retry",
+    "trigger",
+]

@@ -45,11 +45,9 @@ def cancelled(job: Job, facts: Facts) -> Sentences:
     if job.error == EXPIRED:
         yield _("It had not started when its time to expire came.")
     elif decision is not None and decision.kind in STOPS:
-        cancelled = _("%(who)s cancelled it at %(time)s") % {
-            "who": who(decision),
-            "time": named(decision.at, facts.now),
-        }
-        yield because(cancelled, decision.reason)
+        is_discard = decision.kind == JobEvent.Kind.DISCARDED
+        ended = _("%(who)s discarded it at %(time)s") if is_discard else _("%(who)s cancelled it at %(time)s")
+        yield because(ended % {"who": who(decision), "time": named(decision.at, facts.now)}, decision.reason)
     else:
         yield because(_("Its own code cancelled it"), job.error)
     yield from _deletion(job, facts)

@@ -16,7 +16,7 @@ from ..states import LIVE, State
 # Enough to say that it will be long.
 MOST_AHEAD = 10_000
 
-STOPS = (JobEvent.Kind.CANCELLED, JobEvent.Kind.CANCEL_REQUESTED)
+STOPS = (JobEvent.Kind.CANCELLED, JobEvent.Kind.CANCEL_REQUESTED, JobEvent.Kind.DISCARDED)
 TURNS = (*STOPS, JobEvent.Kind.RETRIED, JobEvent.Kind.QUARANTINED)
 
 
@@ -48,7 +48,8 @@ def read(job: Job) -> Facts:
     now = clock.read(using)
     match job.state:
         case State.SCHEDULED:
-            return Facts(now=now, run=_last_run(job, using), crew=_crew(using))
+            postponed = _decision(job, [JobEvent.Kind.POSTPONED], using)
+            return Facts(now=now, run=_last_run(job, using), crew=_crew(using), decision=postponed)
         case State.PENDING:
             return Facts(now=now, pause=_pause(job, using), crew=_crew(using), ahead=_ahead(job, using))
         case State.RUNNING:

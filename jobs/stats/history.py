@@ -14,6 +14,7 @@ from ..outcomes import RunOutcome
 from ..states import State
 from .excerpts import EMPTY, Excerpt, excerpt, with_beginnings, with_ends
 from .tracebacks import Part, folded
+from .wording import described
 
 NEWEST_RUNS = 20
 NEWEST_EVENTS = 50
@@ -88,7 +89,8 @@ def duration(run: JobRun) -> timedelta | None:
 
 def _events(job: Job) -> Iterator[Moment]:
     for event in JobEvent.objects.using(job._state.db).filter(job_id=job.pk).order_by("-id")[:NEWEST_EVENTS]:
-        yield Moment(at=event.at, title=event.get_kind_display(), who=event.actor_label, text=event.reason)
+        text = "\n".join([*described(event.changes), event.reason]).strip()
+        yield Moment(at=event.at, title=event.get_kind_display(), who=event.actor_label, text=text)
 
 
 def _present(job: Job) -> Iterator[Moment]:

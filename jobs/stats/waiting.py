@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from ..conf import settings
-from ..models import Job, Worker
+from ..models import Job, JobEvent, Worker
 from ..outcomes import RunOutcome
 from .facts import MOST_AHEAD, Facts
-from .wording import Sentences, because, between, named, nobody
+from .wording import Sentences, because, between, named, nobody, who
 
 
 def scheduled(job: Job, facts: Facts) -> Sentences:
@@ -20,6 +20,8 @@ def scheduled(job: Job, facts: Facts) -> Sentences:
         yield _no_handler_yet(job, job.unknown_since, facts)
     elif facts.run is not None and (job.attempt or facts.run.outcome == RunOutcome.SNOOZED):
         yield _after_run(job, facts.run)
+    if facts.decision is not None and _is_in_force(job, facts.decision):
+        yield because(_("%(who)s postponed it") % {"who": who(facts.decision)}, facts.decision.reason)
     if job.run_at > facts.now:
         yield _("Attempt %(next)d of %(most)d is due at %(time)s, in %(wait)s.") % {
             "next": job.attempt + 1,
@@ -32,6 +34,11 @@ def scheduled(job: Job, facts: Facts) -> Sentences:
     else:
         yield _("It came due at %(time)s.") % {"time": named(job.run_at, facts.now)}
         yield nobody()
+
+
+def _is_in_force(job: Job, postponed: JobEvent) -> bool:
+    """Say whether the job still waits for the time that somebody gave it, and not for a later backoff."""
+    return datetime.fromisoformat(postponed.changes["run_at"][1]) == job.run_at
 
 
 def _after_run(job: Job, run: Any) -> str:
@@ -69,9 +76,8 @@ def pending(job: Job, facts: Facts) -> Sentences:
 
 def _held(facts: Facts) -> Sentences:
     pause: Any = facts.pause
-    who = pause.paused_by or _("the system")
     paused = _("Held: %(who)s paused the queue %(queue)s at %(time)s") % {
-        "who": who,
+        "who": pause.paused_by or _("the system"),
         "queue": pause.name,
         "time": named(pause.paused_at, facts.now),
     }

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
-from django.utils.text import Truncator
+from django.utils.text import Truncator, capfirst
 from django.utils.timezone import is_aware, localtime
 from django.utils.translation import gettext as _
 
 from ..durations import spoken
-from ..models import JobEvent
+from ..models import Job, JobEvent
 
 REASON_CHARS = 200
 
@@ -19,8 +20,8 @@ Sentences = Iterator[str]
 
 def named(at: datetime, now: datetime) -> str:
     """Return a time in the present zone, which it names; without the day if that is today's."""
-    local, today = (localtime(moment) if is_aware(moment) else moment for moment in (at, now))
-    pattern = "%H:%M:%S %Z" if local.date() == today.date() else "%Y-%m-%d %H:%M:%S %Z"
+    local = localized(at)
+    pattern = "%H:%M:%S %Z" if local.date() == localized(now).date() else "%Y-%m-%d %H:%M:%S %Z"
     return local.strftime(pattern).strip()
 
 
@@ -35,6 +36,30 @@ def because(sentence: str, reason: str) -> str:
         return f"{sentence}."
     cut = Truncator(" ".join(reason.split())).chars(REASON_CHARS)
     return f"{sentence}: {cut}" if cut.endswith((".", "…", "!", "?")) else f"{sentence}: {cut}."
+
+
+def described(changes: Mapping[str, Any]) -> Sentences:
+    """Yield what an event changed, from what and to what."""
+    for name, (old, new) in changes.items():
+        if name == "copy":
+            yield _("The copy is job #%(id)d.") % {"id": new}
+        else:
+            values = {"name": label_of(name), "old": _shown(name, old), "new": _shown(name, new)}
+            yield _("%(name)s: %(old)s → %(new)s") % values
+
+
+def label_of(name: str) -> str:
+    """Return what people call a column of jobs."""
+    field: Any = Job._meta.get_field(name)
+    return str(capfirst(field.verbose_name))
+
+
+def _shown(name: str, value: Any) -> str:
+    return f"{localized(datetime.fromisoformat(value)):%Y-%m-%d %H:%M:%S}" if name == "run_at" else str(value)
+
+
+def localized(at: datetime) -> datetime:
+    return localtime(at) if is_aware(at) else at
 
 
 def who(decision: JobEvent | None) -> str:
