@@ -154,7 +154,9 @@ def _times(spec: JobSpec, *, vendor: str) -> dict[str, Any]:
         times["run_at"] = moment_text(spec.run_at, "run_at", vendor=vendor)
     if spec.expires_at is not None:
         times["expires_at"] = moment_text(spec.expires_at, "expires_at", vendor=vendor)
-        if spec.run_at is not None and _moment(spec.expires_at, "expires_at") < _moment(spec.run_at, "run_at"):
+        if spec.run_at is not None and check_moment(spec.expires_at, "expires_at") < check_moment(
+            spec.run_at, "run_at"
+        ):
             raise InvalidJob(f"expires_at={spec.expires_at!r} is before run_at={spec.run_at!r}: it could never run.")
     return times
 
@@ -179,13 +181,14 @@ def _identity(spec: JobSpec) -> dict[str, Any]:
 
 def moment_text(value: Any, name: str, *, vendor: str) -> str:
     """Return a datetime as this database compares it: ISO text with the zone, or UTC text on SQLite."""
-    moment = _moment(value, name)
+    moment = check_moment(value, name)
     if vendor == "sqlite":
         return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
     return moment.isoformat()
 
 
-def _moment(value: Any, name: str) -> datetime:
+def check_moment(value: Any, name: str) -> datetime:
+    """Return a time with its zone; raise ``InvalidJob`` for what is none, or not within what can be stored."""
     if not isinstance(value, datetime):
         raise InvalidJob(f"{name}={value!r} is not a datetime.")
     if not EARLIEST <= value.year <= LATEST:

@@ -26,6 +26,26 @@ RETENTION: dict[str, float | None] = {
 }
 
 
+# Whoever finds a key of theirs hidden without need loses little; one shown by mistake is in a screenshot.
+MASKED_KEYS = (
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "api_key",
+    "access_key",
+    "private_key",
+    "authorization",
+    "credential",
+    "cookie",
+    "session_id",
+    "card",
+    "cvv",
+    "iban",
+)
+
+
 def _limited(default: float, least: float, most: float, help_text: str) -> Any:
     return field(default=default, metadata={"least": least, "most": most, "help": help_text})
 
@@ -57,6 +77,10 @@ class Settings:
     retention: Mapping[str, float | None] = field(
         default_factory=lambda: RETENTION,
         metadata={"help": "Seconds (or timedelta; None keeps for ever) that finished jobs and their history are kept."},
+    )
+    masked_keys: tuple[str, ...] = field(
+        default=MASKED_KEYS,
+        metadata={"help": "What stands under a key that contains one of these is hidden from whoever looks at a job."},
     )
 
 
@@ -92,6 +116,8 @@ def _key_problems(raw: dict[Any, Any]) -> Iterator[str]:
             yield f"JOBS[{key!r}] is not a known key: {hint}"
         elif key == "RETENTION":
             yield from _retention_problems(value)
+        elif key == "MASKED_KEYS":
+            yield from _masked_problems(value)
         else:
             yield from _value_problems(key, value, known[key])
 
@@ -134,6 +160,16 @@ def _retention_problems(value: Any) -> Iterator[str]:
             )
 
 
+def _masked_problems(value: Any) -> Iterator[str]:
+    if not isinstance(value, list | tuple | set | frozenset):
+        yield f"JOBS['MASKED_KEYS'] is {value!r}: give a list of words, or an empty one to hide nothing."
+        return
+    for word in value:
+        # One without a letter or digit would be in every key.
+        if not isinstance(word, str) or not any(map(str.isalnum, word)):
+            yield f"JOBS['MASKED_KEYS'] has {word!r}: give words that have a letter or a digit."
+
+
 def _can_be_kept(seconds: Any) -> bool:
     return isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds <= CENTURY
 
@@ -148,6 +184,8 @@ def _load() -> Settings:
     for problem in problems(raw):
         raise InvalidSettings(problem)
     values = {key.lower(): _as_seconds(value) for key, value in raw.items()}
+    if "masked_keys" in values:
+        values["masked_keys"] = tuple(values["masked_keys"])
     kept = {name: _as_seconds(value) for name, value in raw.get("RETENTION", {}).items()}
     return Settings(**(values | {"retention": RETENTION | kept}))
 

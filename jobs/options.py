@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ class Options:
     atomic: bool = False
     takes_context: bool = False
     aliases: tuple[str, ...] = ()
+    permission: str | None = None
 
 
 def options_of(kind: str, raw: dict[str, Any]) -> Options:
@@ -67,12 +69,20 @@ def _check(options: Options) -> None:
             raise InvalidJob(f"never_retry has {error!r}: give exception classes.")
     for alias in options.aliases:
         check_kind(alias)
+    if options.permission is not None:
+        check_permission(options.permission)
 
 
 def check_kind(kind: object) -> None:
     """Raise ``InvalidJob`` unless ``kind`` can name a kind: 1 to 200 printable characters."""
     if not isinstance(kind, str) or not 0 < len(kind) <= 200 or not kind.isprintable():
         raise InvalidJob(f"kind={kind!r} is no name of a kind: use 1 to 200 printable characters.")
+
+
+def check_permission(permission: object) -> None:
+    """Raise ``InvalidJob`` unless ``permission`` names one as Django does: ``app_label.codename``."""
+    if not isinstance(permission, str) or not re.fullmatch(r"\w+\.\w+", permission):
+        raise InvalidJob(f"permission={permission!r} is no permission: write it as 'billing.refund'.")
 
 
 def check_queue(queue: object) -> None:

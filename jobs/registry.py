@@ -121,8 +121,9 @@ def job(target: Any = None, /, **options: Any) -> Any:
     ``timeout`` and ``backoff`` (seconds or timedelta; ``backoff`` also a
     ``Backoff`` or a callable ``(attempt, exception) -> seconds``),
     ``never_retry`` (exception types that go straight to dead), ``atomic``
-    (handler and settlement commit together), ``takes_context`` and
-    ``aliases`` (older kinds this handler also takes). Raises
+    (handler and settlement commit together), ``takes_context``,
+    ``aliases`` (older kinds this handler also takes) and ``permission`` (what
+    a person must have, beside our own, to start such a job by hand). Raises
     ``InvalidHandler`` for what cannot work.
     """
     if callable(target):
@@ -148,6 +149,13 @@ def resolve(kind: object) -> JobDefinition[..., Any]:
 def kinds() -> list[str]:
     """Return every kind this process can run, aliases included, in order."""
     return sorted(_by_kind)
+
+
+def barred(permits: Callable[[str], bool]) -> list[str]:
+    """Return the kinds, aliases included, that nobody may start whom ``permits`` does not grant their permission."""
+    wanted = {kind: definition.options.permission for kind, definition in _by_kind.items()}
+    granted = {permission: permits(permission) for permission in set(wanted.values()) if permission is not None}
+    return sorted(kind for kind, permission in wanted.items() if not granted.get(permission or "", True))
 
 
 def _suggestion(kind: object) -> str:

@@ -23,9 +23,7 @@ class Sentence(NamedTuple):
 
 def of_retry(report: Report) -> Iterator[Sentence]:
     """Say what became of each job that a retry was asked for."""
-    if moved := report.moved:
-        yield Sentence(ngettext("%d job is pending again.", "%d jobs are pending again.", moved) % moved)
-    yield from _left_alone(report)
+    yield from _moved(report, ngettext("%d job is pending again.", "%d jobs are pending again.", report.moved))
 
 
 def of_cancel(report: Report) -> Iterator[Sentence]:
@@ -38,6 +36,32 @@ def of_cancel(report: Report) -> Iterator[Sentence]:
     yield from _left_alone(report)
 
 
+def of_trigger(report: Report) -> Iterator[Sentence]:
+    """Say what became of each job that was to run now."""
+    yield from _moved(report, ngettext("%d job is pending now.", "%d jobs are pending now.", report.moved))
+
+
+def of_postpone(report: Report) -> Iterator[Sentence]:
+    """Say what became of each job that was to wait."""
+    yield from _moved(report, ngettext("%d job was postponed.", "%d jobs were postponed.", report.moved))
+
+
+def of_reroute(report: Report) -> Iterator[Sentence]:
+    """Say what became of each job that was to have another queue or priority."""
+    yield from _moved(report, ngettext("%d job was changed.", "%d jobs were changed.", report.moved))
+
+
+def of_discard(report: Report) -> Iterator[Sentence]:
+    """Say what became of each job that was to be discarded."""
+    yield from _moved(report, ngettext("%d job was discarded.", "%d jobs were discarded.", report.moved))
+
+
+def _moved(report: Report, text: str) -> Iterator[Sentence]:
+    if report.moved:
+        yield Sentence(text % report.moved)
+    yield from _left_alone(report)
+
+
 def _left_alone(report: Report) -> Iterator[Sentence]:
     if skipped := report.skipped:
         text = ngettext(
@@ -46,6 +70,13 @@ def _left_alone(report: Report) -> Iterator[Sentence]:
             skipped,
         )
         yield Sentence(text % skipped, is_good=False)
+    if forbidden := report.forbidden:
+        text = ngettext(
+            "%d job was left alone: its kind has a permission of its own, which you do not have.",
+            "%d jobs were left alone: their kinds have permissions of their own, which you do not have.",
+            forbidden,
+        )
+        yield Sentence(text % forbidden, is_good=False)
     for job_id, twin_id in islice(report.blocked_by.items(), MOST_NAMED):
         text = _("Job #%(job)d was left alone: job #%(twin)d has its unique key.")
         yield Sentence(text % {"job": job_id, "twin": twin_id}, is_good=False)

@@ -51,6 +51,7 @@ CLAIM = Move("claim", (State.PENDING,), State.RUNNING)
 POSTPONE = Move("postpone", (State.PENDING,), State.SCHEDULED)
 CANCEL = Move("cancel", (State.SCHEDULED, State.PENDING), State.CANCELLED)
 EXPIRE = Move("expire", (State.SCHEDULED, State.PENDING), State.CANCELLED)
+DISCARD = Move("discard", (State.DEAD,), State.CANCELLED)
 RETRY = Move("retry", (State.DEAD, State.CANCELLED), State.PENDING)
 
 SUCCEED = _from_running("succeed", State.SUCCEEDED)
@@ -68,6 +69,7 @@ MOVES = (
     CLAIM,
     CANCEL,
     EXPIRE,
+    DISCARD,
     RETRY,
     SUCCEED,
     DIE,

@@ -98,6 +98,12 @@ def test_an_attribute_that_is_no_setting_is_no_attribute() -> None:
             "JOBS['RETENTION']['failed'] is not a known key: "
             "the keys are succeeded, cancelled, dead, runs, events, workers.",
         ),
+        (
+            {"MASKED_KEYS": "password"},
+            "JOBS['MASKED_KEYS'] is 'password': give a list of words, or an empty one to hide nothing.",
+        ),
+        ({"MASKED_KEYS": ["-"]}, "JOBS['MASKED_KEYS'] has '-': give words that have a letter or a digit."),
+        ({"MASKED_KEYS": [7]}, "JOBS['MASKED_KEYS'] has 7: give words that have a letter or a digit."),
     ],
     ids=str,
 )

@@ -50,13 +50,19 @@ def test_defaults_and_limits_are_those_of_the_settings() -> None:
     shown = {key.strip("`"): values[:3] for key, *values in pages.table("key")}
 
     for field in fields(conf.Settings):
-        if field.name != "retention":
+        if field.name not in ("retention", "masked_keys"):
             limits = [field.metadata.get("least", ""), field.metadata.get("most", "")]
             assert shown[field.name.upper()] == [_written(value) for value in (field.default, *limits)]
 
 
 def _written(value: object) -> str:
     return str(value) if isinstance(value, bool | str) else f"{value:,}".removesuffix(".0")
+
+
+def test_masked_keys_are_those_of_the_settings() -> None:
+    (shown,) = re.findall(r"^`MASKED_KEYS` is (.*?): see", pages.README.read_text(), re.M | re.S)
+
+    assert re.findall(r"`(\w+)`", shown) == list(conf.MASKED_KEYS)
 
 
 def test_retention_is_that_of_the_settings() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from jobs import stats
 from jobs.models import Job
-from jobs.stats import Badge, ShownState
+from jobs.stats import Badge, ShownState, history, search
 from tests.jobs import noop
 from tests.leasing import BROKEN, claim, settle
 from tests.test_plans import assert_cheap, crowd
@@ -39,7 +39,7 @@ def test_the_pending_jobs_of_a_small_queue_are_found_through_its_index(queue: st
 @pytest.mark.parametrize("term", ["12345", "order:7"], ids=["an id", "a key"])
 @pytest.mark.usefixtures("crowd")
 def test_a_search_reads_no_more_than_its_window(monkeypatch: pytest.MonkeyPatch, term: str) -> None:
-    monkeypatch.setattr(stats, "WINDOW", 100)
+    monkeypatch.setattr(search, "WINDOW", 100)
 
     assert_cheap(lambda: list(stats.found(Job.objects.all(), term)), most=50)
 
@@ -67,7 +67,7 @@ def test_a_job_may_wear_several_badges() -> None:
 
 
 def test_the_timeline_keeps_the_newest_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stats, "NEWEST_RUNS", 2)
+    monkeypatch.setattr(history, "NEWEST_RUNS", 2)
     job = noop.enqueue()
     for _ in range(3):
         settle(claim()[0].lease, BROKEN)

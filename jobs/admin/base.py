@@ -44,19 +44,16 @@ class CappedPaginator(AnyPaginator):
 
 
 class FixedOrderChangeList(ChangeList):
-    """Takes no order from the URL, where any column might be named, and leaves large columns in the database."""
+    """Takes no order from the URL, where any column might be named."""
 
     model_admin: ReadOnlyAdmin
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         return list(self.model_admin.get_ordering(request))
 
-    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.large_columns)
-
 
 class ReadOnlyAdmin(AnyModelAdmin):
-    """Base of our admins. ``large_columns`` are read for the page of one row only."""
+    """Base of our admins. ``large_columns`` stay in the database; what a page shows of them it asks ``stats`` for."""
 
     large_columns: Sequence[str] = ()
     list_select_related = False
@@ -73,7 +70,7 @@ class ReadOnlyAdmin(AnyModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Read where the engine writes: a replica may not know of a new job yet."""
-        return super().get_queryset(request).using(router.db_for_write(self.model))
+        return super().get_queryset(request).using(router.db_for_write(self.model)).defer(*self.large_columns)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return FixedOrderChangeList

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils.decorators import method_decorator
 from django.utils.functional import Promise
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
 
 from .. import operations, reports, states, stats
-from ..durations import spoken
-from ..models import Job, JobRun
+from ..models import Job
 from ..states import LIVE
-from . import shown
+from . import job_page, shown
 from .base import time_column
 from .filters import QueueFilter, StateFilter, chosen_state
 from .steering import SteeredAdmin
@@ -28,7 +34,7 @@ ERROR_CHARS = 80
 class JobAdmin(SteeredAdmin):
     actions = ("retry", "cancel")
     buttons = {"retry": _("Retry"), "cancel": _("Cancel")}
-    large_columns = ("args", "payload", "result", "metadata", "progress", "log")
+    large_columns = stats.LARGE_COLUMNS
     list_display = ("number", "kind", "queue", "state_shown", "attempt_of_most", "due", "worker", "error_cut")
     list_display_links = ("number", "kind")
     list_filter = (StateFilter, QueueFilter)
@@ -43,27 +49,21 @@ class JobAdmin(SteeredAdmin):
     cancel_requested = time_column("cancel_requested_at", _("cancel requested at"))
     lease_expires = time_column("lease_expires_at", _("lease expires at"))
 
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> list[tuple[Any, Any]]:
-        """Leave out what this job has none of."""
-        data = [f"{name}_shown" for name in self.large_columns if getattr(obj, name)]
-        return [
-            (
-                None,
-                {
-                    "fields": (
-                        ("state_shown", "attempt_of_most", "due", "worker"),
-                        ("kind", "queue", "priority"),
-                        "error",
-                    )
-                },
-            ),
-            *([(_("Data"), {"fields": data})] if data else []),
-            (
-                _("Times"),
-                {"fields": (("enqueued", "started", "finished"), ("expires", "cancel_requested", "lease_expires"))},
-            ),
-            (_("Details"), {"fields": ("unique_key", "backoff_shown", ("timeout", "claim_no", "losses", "stranded"))}),
-        ]
+    fieldsets = (
+        (
+            _("Details"),
+            {
+                "classes": ("collapse",),
+                "fields": (
+                    ("kind", "queue", "priority", "unique_key"),
+                    ("enqueued", "due", "started", "finished"),
+                    ("expires", "cancel_requested", "lease_expires"),
+                    ("timeout", "claim_no", "losses", "stranded"),
+                    "backoff_shown",
+                ),
+            },
+        ),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         jobs: Any = super().get_queryset(request)
@@ -77,18 +77,45 @@ class JobAdmin(SteeredAdmin):
         term = search_term.strip()
         return (stats.found(queryset, term) if term else queryset), False
 
+    def get_urls(self) -> list[URLPattern]:
+        payload = path(
+            "<path:object_id>/payload/", self.admin_site.admin_view(self.payload_view), name="jobs_job_payload"
+        )
+        return [payload, *super().get_urls()]
+
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        moments = stats.timeline(context["original"])
-        context["timeline"] = [(moment, shown.moment(moment.at), spoken(moment.took)) for moment in moments]
-        if self.admin_site.is_registered(JobRun):
-            context["runs_url"] = f"{self.url(JobRun, 'changelist')}?q={context['original'].pk}"
+        context["page"] = job_page.page(self, request, context["original"])
         return super().render_change_form(request, context, *args, **kwargs)
 
+    @method_decorator(require_POST)
+    def payload_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show what is masked elsewhere, once it is written down who saw it."""
+        if not self.may(request, "view_job_payload"):
+            raise PermissionDenied
+        job: Any = self.row(request, object_id)
+        operations.note_payload_viewed(job, **self.decision(request))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Data, unmasked"),
+            "opts": self.opts,
+            "original": job,
+            "media": self.media,
+            "back_url": self.url(Job, "change", job.pk),
+            "page": {"documents": job_page.shown_documents(stats.documents(job, unmasked=True))},
+        }
+        request.current_app = self.admin_site.name
+        return TemplateResponse(request, "admin/jobs/job/payload.html", context)
+
+    def queue_link(self, job: Job) -> SafeString:
+        """Return the name of the queue, linked to its jobs in the list."""
+        query = urlencode({"queue": job.queue})
+        return format_html('<a href="{}?{}">{}</a>', self.url(Job, "changelist"), query, job.queue)
+
     def has_retry_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, "retry")
+        return self.may(request, "retry_job")
 
     def has_cancel_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, "cancel")
+        return self.may(request, "cancel_job")
 
     def why_not(self, action: str, row: Job) -> str | Promise:
         if action == "retry":
@@ -127,30 +154,6 @@ class JobAdmin(SteeredAdmin):
     @admin.display(description=_("error"))
     def error_cut(self, job: Job) -> str:
         return Truncator(job.error).chars(ERROR_CHARS)
-
-    @admin.display(description=_("args"))
-    def args_shown(self, job: Job) -> str:
-        return shown.pretty(job.args)
-
-    @admin.display(description=_("payload"))
-    def payload_shown(self, job: Job) -> str:
-        return shown.pretty(job.payload)
-
-    @admin.display(description=_("result"))
-    def result_shown(self, job: Job) -> str:
-        return shown.pretty(job.result)
-
-    @admin.display(description=_("progress"))
-    def progress_shown(self, job: Job) -> str:
-        return shown.pretty(job.progress)
-
-    @admin.display(description=_("metadata"))
-    def metadata_shown(self, job: Job) -> str:
-        return shown.pretty(job.metadata)
-
-    @admin.display(description=_("log"))
-    def log_shown(self, job: Job) -> str:
-        return shown.block(job.log)
 
     @admin.display(description=_("backoff"))
     def backoff_shown(self, job: Job) -> str:

@@ -40,7 +40,7 @@ class QueueAdmin(SteeredAdmin):
         return (queryset.filter(name=name) if name else queryset), False
 
     def has_pause_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, "pause")
+        return self.may(request, "pause_queue")
 
     def why_not(self, action: str, row: Queue) -> str | Promise:
         return _("It is not paused.") if action == "resume" and row.paused_at is None else ""

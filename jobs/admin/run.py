@@ -47,6 +47,12 @@ class JobRunAdmin(FoundByJob):
         runs: QuerySet[JobRun] = super().get_queryset(request)
         return runs.annotate(message_start=Left("message", MESSAGE_CHARS))
 
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> JobRun | None:
+        run: Any = super().get_object(request, object_id, from_field)
+        if run is not None:
+            run.texts = stats.texts_of_run(run)
+        return run  # type: ignore[no-any-return]
+
     @admin.display(description=_("run"))
     def number(self, run: JobRun) -> str:
         return str(run.pk)
@@ -65,13 +71,13 @@ class JobRunAdmin(FoundByJob):
         return Truncator(text).chars(MESSAGE_CHARS)
 
     @admin.display(description=_("message"))
-    def message_shown(self, run: JobRun) -> str:
-        return shown.block(run.message)
+    def message_shown(self, run: Any) -> str:
+        return shown.block(run.texts["message"])
 
     @admin.display(description=_("traceback"))
-    def traceback_shown(self, run: JobRun) -> str:
-        return shown.block(run.traceback)
+    def traceback_shown(self, run: Any) -> str:
+        return shown.traceback(run.texts["traceback"])
 
     @admin.display(description=_("log"))
-    def log_shown(self, run: JobRun) -> str:
-        return shown.block(run.log)
+    def log_shown(self, run: Any) -> str:
+        return shown.block(run.texts["log"])

@@ -6,15 +6,14 @@ import json
 from datetime import datetime
 from typing import Any
 
+from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timezone import is_aware, localtime
 
 from .. import stats
 from ..models import Worker
-from ..stats import Badge, ShownState
-
-MOST_CHARS = 20_000
+from ..stats import Badge, Document, Excerpt, ShownState
 
 # Glyph and tone; the word always stands beside them.
 STATES = {
@@ -27,6 +26,7 @@ STATES = {
     ShownState.CANCELLED: ("⊘", ""),
 }
 BADGES = {Badge.HELD: ("‖", "warn"), Badge.LEASE_EXPIRED: ("!", "bad"), Badge.CANCELLING: ("⊘", "warn")}
+TONES = {"good": "✓", "bad": "✕", "": "•"}
 CONDITIONS = {
     Worker.Condition.LIVE: ("●", "good"),
     Worker.Condition.LATE: ("?", "warn"),
@@ -55,16 +55,24 @@ def sign(glyph: str, tone: str, word: Any) -> SafeString:
     )
 
 
-def pretty(value: Any) -> SafeString:
-    """Return JSON as people read it, cut where it would fill the browser."""
-    return block(json.dumps(value, indent=2, ensure_ascii=False))
+def pretty(document: Document) -> SafeString:
+    """Return JSON as people read it, and how much of it is missing."""
+    text = json.dumps(document.value, indent=2, ensure_ascii=False)
+    return render_to_string(
+        "admin/jobs/_text.html", {"text": text, "chars": document.chars if document.is_cut else None}
+    )
 
 
-def block(text: str) -> SafeString:
-    """Return text with its line breaks; of a long one, the beginning."""
-    if len(text) > MOST_CHARS:
-        text = f"{text[:MOST_CHARS]}\n… {len(text) - MOST_CHARS:,} more characters"
-    return format_html('<pre class="jobs-text">{}</pre>', text)
+def block(excerpt: Excerpt) -> SafeString:
+    """Return text with its line breaks, and how much of it is missing."""
+    return render_to_string(
+        "admin/jobs/_text.html", {"text": excerpt.text, "chars": excerpt.chars if excerpt.missing else None}
+    )
+
+
+def traceback(excerpt: Excerpt) -> SafeString:
+    """Return a traceback with the frames of libraries folded."""
+    return render_to_string("admin/jobs/_traceback.html", {"parts": stats.folded(excerpt.text), "excerpt": excerpt})
 
 
 def moment(at: datetime | None) -> SafeString | str:

@@ -11,7 +11,6 @@ from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME, ActionForm
 from django.contrib.admin.templatetags.admin_urls import add_preserved_filters
 from django.contrib.admin.utils import unquote
-from django.contrib.auth import get_permission_codename
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -59,9 +58,8 @@ class SteeredAdmin(ReadOnlyAdmin):
         do = path("<path:object_id>/do/<str:action>/", self.admin_site.admin_view(self.do_view), name=name)
         return [do, *super().get_urls()]
 
-    def may(self, request: HttpRequest, verb: str) -> bool:
-        """Say whether the user has our own permission for ``verb``, beside that to look."""
-        codename = get_permission_codename(verb, self.opts)
+    def may(self, request: HttpRequest, codename: str) -> bool:
+        """Say whether the user has this permission of ours, beside that to look."""
         return self.has_view_permission(request) and request.user.has_perm(f"{self.opts.app_label}.{codename}")
 
     def why_not(self, action: str, row: Any) -> str | Promise:
@@ -81,11 +79,16 @@ class SteeredAdmin(ReadOnlyAdmin):
     def do_view(self, request: HttpRequest, object_id: str, action: str) -> HttpResponse:
         """Do ``action`` to one row and return to its page."""
         self._refuse_unless_allowed(request, action if action in self.buttons else None)
+        row = self.row(request, object_id)
+        getattr(self, action)(request, self.get_queryset(request).filter(pk=row.pk))
+        return HttpResponseRedirect(self._kept(request, self.url(self.model, "change", row.pk)))
+
+    def row(self, request: HttpRequest, object_id: str) -> Any:
+        """Return the row that an address names."""
         row = self.get_object(request, unquote(object_id))
         if row is None:
             raise Http404(f"There is no {self.opts.verbose_name} {object_id!r}.")
-        getattr(self, action)(request, self.get_queryset(request).filter(pk=row.pk))
-        return HttpResponseRedirect(self._kept(request, self.url(self.model, "change", row.pk)))
+        return row
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         context["offers"] = self._offers(request, context["original"])

@@ -24,7 +24,6 @@ from .steering import SteeredAdmin
 class WorkerAdmin(SteeredAdmin):
     actions = ("drain",)
     buttons = {"drain": _("Drain")}
-    large_columns = ("kinds",)
     list_display = ("name", "status", "running_of_most", "queues_shown", "version", "heartbeat", "started", "refused")
     fields = (
         ("name", "status", "running_of_most", "queues_shown"),
@@ -44,7 +43,7 @@ class WorkerAdmin(SteeredAdmin):
         return workers.with_condition()  # type: ignore[no-any-return]
 
     def has_drain_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, "drain")
+        return self.may(request, "drain_worker")
 
     def why_not(self, action: str, row: Worker) -> str | Promise:
         if row.stopped_at is not None:

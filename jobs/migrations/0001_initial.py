@@ -356,6 +356,19 @@ class Migration(migrations.Migration):
                 ("progress", models.JSONField(blank=True, null=True, verbose_name="progress")),
                 ("log", models.TextField(blank=True, db_default="", default="", verbose_name="log")),
                 (
+                    "copied_from",
+                    models.ForeignKey(
+                        blank=True,
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="copies",
+                        to="jobs.job",
+                        verbose_name="copied from",
+                    ),
+                ),
+                (
                     "cron",
                     models.ForeignKey(
                         blank=True,
@@ -372,7 +385,14 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name": "job",
                 "verbose_name_plural": "jobs",
-                "permissions": [("retry_job", "Can retry dead and cancelled jobs"), ("cancel_job", "Can cancel jobs")],
+                "permissions": [
+                    ("enqueue_job", "Can enqueue and copy jobs"),
+                    ("retry_job", "Can retry dead and cancelled jobs"),
+                    ("reschedule_job", "Can run jobs now, postpone them, and change their queue and priority"),
+                    ("cancel_job", "Can cancel jobs"),
+                    ("discard_job", "Can discard dead jobs"),
+                    ("view_job_payload", "Can see what is masked in jobs"),
+                ],
                 "default_permissions": ("view",),
             },
         ),
@@ -385,10 +405,15 @@ class Migration(migrations.Migration):
                     "kind",
                     models.CharField(
                         choices=[
+                            ("enqueued", "Enqueued by hand"),
+                            ("copied", "Copied"),
                             ("retried", "Retried"),
                             ("cancelled", "Cancelled"),
                             ("cancel_requested", "Asked to stop"),
                             ("triggered", "Run now"),
+                            ("postponed", "Postponed"),
+                            ("rerouted", "Queue or priority changed"),
+                            ("discarded", "Discarded"),
                             ("quarantined", "Quarantined"),
                             ("paused", "Paused"),
                             ("resumed", "Resumed"),
@@ -397,6 +422,7 @@ class Migration(migrations.Migration):
                             ("disabled", "Disabled"),
                             ("skipped", "Skipped"),
                             ("backfilled", "Backfilled"),
+                            ("payload_viewed", "Saw what is masked"),
                         ],
                         max_length=20,
                         verbose_name="kind",
@@ -408,6 +434,15 @@ class Migration(migrations.Migration):
                 ("actor_id", models.CharField(blank=True, default="", max_length=100, verbose_name="actor id")),
                 ("actor_label", models.CharField(blank=True, default="", max_length=200, verbose_name="actor")),
                 ("reason", models.CharField(blank=True, default="", max_length=500, verbose_name="reason")),
+                (
+                    "changes",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        help_text="What was changed, from what and to what.",
+                        verbose_name="changes",
+                    ),
+                ),
                 (
                     "cron",
                     models.ForeignKey(

@@ -10,10 +10,15 @@ class JobEvent(models.Model):
     """A decision about a job, a queue or a worker, with who and why; append-only. Ordinary transitions write none."""
 
     class Kind(models.TextChoices):
+        ENQUEUED = "enqueued", _("Enqueued by hand")
+        COPIED = "copied", _("Copied")
         RETRIED = "retried", _("Retried")
         CANCELLED = "cancelled", _("Cancelled")
         CANCEL_REQUESTED = "cancel_requested", _("Asked to stop")
         TRIGGERED = "triggered", _("Run now")
+        POSTPONED = "postponed", _("Postponed")
+        REROUTED = "rerouted", _("Queue or priority changed")
+        DISCARDED = "discarded", _("Discarded")
         QUARANTINED = "quarantined", _("Quarantined")
         PAUSED = "paused", _("Paused")
         RESUMED = "resumed", _("Resumed")
@@ -22,6 +27,7 @@ class JobEvent(models.Model):
         DISABLED = "disabled", _("Disabled")
         SKIPPED = "skipped", _("Skipped")
         BACKFILLED = "backfilled", _("Backfilled")
+        PAYLOAD_VIEWED = "payload_viewed", _("Saw what is masked")
 
     at = models.DateTimeField(_("at"))
     kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
@@ -52,6 +58,9 @@ class JobEvent(models.Model):
     actor_id = models.CharField(_("actor id"), max_length=100, blank=True, default="")
     actor_label = models.CharField(_("actor"), max_length=200, blank=True, default="")
     reason = models.CharField(_("reason"), max_length=500, blank=True, default="")
+    changes = models.JSONField(
+        _("changes"), default=dict, blank=True, help_text=_("What was changed, from what and to what.")
+    )
 
     class Meta:
         verbose_name = _("event")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
@@ -50,6 +51,17 @@ class Job(models.Model):
     timeout = models.FloatField(_("timeout"), null=True, blank=True, help_text=_("Seconds."))
     unique_key = models.CharField(_("unique key"), max_length=250, null=True, blank=True)  # noqa: DJ001 (NULL is "none")
     metadata = models.JSONField(_("metadata"), default=dict, blank=True)
+    # Without constraint and index, as it is only ever followed from the copy.
+    copied_from = models.ForeignKey(
+        "self",
+        verbose_name=_("copied from"),
+        on_delete=models.DO_NOTHING,
+        db_constraint=False,
+        db_index=False,
+        null=True,
+        blank=True,
+        related_name="copies",
+    )
     # Without a constraint: a schedule may be deleted while its jobs are kept.
     cron = models.ForeignKey(
         "CronJob",
@@ -93,8 +105,12 @@ class Job(models.Model):
         verbose_name_plural = _("jobs")
         default_permissions = ("view",)
         permissions = [
+            ("enqueue_job", _("Can enqueue and copy jobs")),
             ("retry_job", _("Can retry dead and cancelled jobs")),
+            ("reschedule_job", _("Can run jobs now, postpone them, and change their queue and priority")),
             ("cancel_job", _("Can cancel jobs")),
+            ("discard_job", _("Can discard dead jobs")),
+            ("view_job_payload", _("Can see what is masked in jobs")),
         ]
         constraints = [
             models.CheckConstraint(
@@ -162,7 +178,38 @@ class Job(models.Model):
 
         return self._refreshed(operations.trigger, actor=actor, reason=reason)
 
-    def _refreshed(self, operation: Any, **who: Any) -> bool:
-        report = operation(type(self).objects.using(self._state.db).filter(pk=self.pk), **who)
+    def postpone(self, *, run_at: datetime, actor: Actor | None = None, reason: str = "") -> bool:
+        """Let a job that waits do so until ``run_at``; refresh it and say whether it does."""
+        from .. import operations
+
+        return self._refreshed(operations.postpone, run_at=run_at, actor=actor, reason=reason)
+
+    def reroute(
+        self,
+        *,
+        queue: str | None = None,
+        priority: int | None = None,
+        actor: Actor | None = None,
+        reason: str = "",
+    ) -> bool:
+        """Give a job that waits another queue or priority; refresh it and say whether anything changed."""
+        from .. import operations
+
+        return self._refreshed(operations.reroute, queue=queue, priority=priority, actor=actor, reason=reason)
+
+    def discard(self, *, actor: Actor | None = None, reason: str = "") -> bool:
+        """Make a dead job cancelled, for good; refresh it and say whether it moved."""
+        from .. import operations
+
+        return self._refreshed(operations.discard, actor=actor, reason=reason)
+
+    def explain(self) -> str:
+        """Say why the job is in its state, as this instance has it, and what happens next."""
+        from .. import stats
+
+        return stats.explain(self)
+
+    def _refreshed(self, operation: Any, **values: Any) -> bool:
+        report = operation(type(self).objects.using(self._state.db).filter(pk=self.pk), **values)
         self.refresh_from_db(using=self._state.db)
         return bool(report.moved or report.asked)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
 
 from asgiref.sync import sync_to_async
@@ -133,4 +134,30 @@ class JobQuerySet(models.QuerySet["Job"]):
 
         return operations.trigger(self, actor=actor, reason=reason)
 
-    cancel.queryset_only = retry.queryset_only = trigger.queryset_only = True  # type: ignore[attr-defined]
+    def postpone(self, *, run_at: datetime, actor: Actor | None = None, reason: str = "") -> Report:
+        """Let those of these jobs that wait do so until ``run_at``; see ``operations.postpone``."""
+        from .. import operations
+
+        return operations.postpone(self, run_at=run_at, actor=actor, reason=reason)
+
+    def reroute(
+        self,
+        *,
+        queue: str | None = None,
+        priority: int | None = None,
+        actor: Actor | None = None,
+        reason: str = "",
+    ) -> Report:
+        """Give those of these jobs that wait another queue or priority; see ``operations.reroute``."""
+        from .. import operations
+
+        return operations.reroute(self, queue=queue, priority=priority, actor=actor, reason=reason)
+
+    def discard(self, *, actor: Actor | None = None, reason: str = "") -> Report:
+        """Cancel the dead jobs among these, for good; see ``operations.discard``."""
+        from .. import operations
+
+        return operations.discard(self, actor=actor, reason=reason)
+
+    for _verb in (retry, cancel, trigger, postpone, reroute, discard):
+        _verb.queryset_only = True  # type: ignore[union-attr]

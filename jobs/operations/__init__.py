@@ -6,9 +6,13 @@ Rows that have moved on, or that somebody else has locked, are left alone and
 counted, never waited for.
 """
 
+from .batches import Report
 from .decision import Actor
-from .jobs import Report, cancel, retry, trigger
+from .enqueueing import copy, enqueue
+from .jobs import cancel, discard, retry, trigger
+from .looking import note_payload_viewed
 from .queues import pause, resume
+from .rescheduling import postpone, reroute
 from .schedules import Backfill, backfill, disable, enable, trigger_schedule
 from .workers import drain
 
@@ -18,10 +22,16 @@ __all__ = [
     "Report",
     "backfill",
     "cancel",
+    "copy",
     "disable",
+    "discard",
     "drain",
     "enable",
+    "enqueue",
+    "note_payload_viewed",
     "pause",
+    "postpone",
+    "reroute",
     "resume",
     "retry",
     "trigger",

@@ -1,38 +1,18 @@
-"""Retrying, cancelling and triggering jobs, one or a hundred thousand."""
+"""Retrying, cancelling, triggering and discarding jobs, one or a hundred thousand."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Collection
 
 from django.db import IntegrityError, transaction
 
 from .. import clock, states
 from ..models import Job, JobEvent
 from ..models.queryset import JobQuerySet
-from ..states import LIVE, Move, State
-from ..wakeups import CANCEL, READY, Wakeup, announce
+from ..states import LIVE, State
+from ..wakeups import CANCEL, READY, Wakeup
+from .batches import Batch, Report, work_through
 from .decision import Actor, Decision
-
-CHUNK = 1_000
-TURNS = 5
-TURN_SECONDS = 0.05
-
-
-@dataclass(slots=True)
-class Report:
-    """
-    ``moved`` jobs changed; ``asked`` running ones were asked to stop;
-    ``skipped`` were in no state for it, or locked by somebody; ``blocked_by``
-    maps a job that was left to the live job that holds its unique key.
-    """
-
-    moved: int = 0
-    asked: int = 0
-    skipped: int = 0
-    blocked_by: dict[int, int] = field(default_factory=dict)
 
 
 def retry(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") -> Report:
@@ -42,7 +22,8 @@ def retry(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") ->
     Of several jobs with one unique key the newest is taken; one whose key a
     live job holds is left. A second call finds nothing to move.
     """
-    return _in_chunks(jobs, _retry_chunk, states.RETRY.sources, Decision.of(actor, reason))
+    decision = Decision.of(actor, reason)
+    return work_through(jobs, _retry, sources=states.RETRY.sources, decision=decision, starts=True)
 
 
 def cancel(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") -> Report:
@@ -52,112 +33,69 @@ def cancel(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") -
     A running job ends as cancelled when its handler obeys, or fails or is
     lost; one that succeeds first, succeeded.
     """
-    return _in_chunks(jobs, _cancel_chunk, LIVE, Decision.of(actor, reason))
+    return work_through(jobs, _cancel, sources=LIVE, decision=Decision.of(actor, reason))
 
 
 def trigger(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") -> Report:
     """Make scheduled jobs, backing-off ones included, pending now; attempts stay as they are."""
-    return _in_chunks(jobs, _trigger_chunk, states.TRIGGER.sources, Decision.of(actor, reason))
+    decision = Decision.of(actor, reason)
+    return work_through(jobs, _trigger, sources=states.TRIGGER.sources, decision=decision, starts=True)
 
 
-Chunk = Callable[[Collection[int], Report, Decision, str], Collection[int]]
+def discard(jobs: JobQuerySet, *, actor: Actor | None = None, reason: str = "") -> Report:
+    """Make dead jobs cancelled, so that nobody looks at them again; the error that they died of stays."""
+    return work_through(jobs, _discard, sources=states.DISCARD.sources, decision=Decision.of(actor, reason))
 
 
-def _in_chunks(jobs: JobQuerySet, work: Chunk, sources: tuple[State, ...], decision: Decision) -> Report:
-    report, using = Report(), jobs.write_alias
-    for ids in _id_chunks(jobs.using(using)):
-        left: Collection[int] = ids
-        for turn in range(TURNS):
-            with transaction.atomic(using=using):
-                handled = work(left, report, decision, using)
-            left = _still_in(sources, set(left) - set(handled), using=using)
-            if not left:
-                break
-            # A claim or a settle has the row for a moment; a site's transaction may have it for long.
-            time.sleep(TURN_SECONDS * turn)
-        report.skipped += len(ids)
-    report.skipped -= report.moved + report.asked + len(report.blocked_by)
-    return report
-
-
-def _still_in(sources: tuple[State, ...], ids: Collection[int], *, using: str) -> list[int]:
-    if not ids:
-        return []
-    return list(
-        Job.objects.using(using)
-        .filter(pk__in=ids, state__in=sources, cancel_requested_at__isnull=True)
-        .values_list("pk", flat=True)
-    )
-
-
-def _id_chunks(jobs: JobQuerySet) -> Iterator[list[int]]:
-    """Yield ids newest first, by key and not by offset, so that rows which leave the filter meanwhile shift nothing."""
-    if jobs.query.is_sliced:
-        ids = list(jobs.values_list("pk", flat=True))
-        yield from (ids[start : start + CHUNK] for start in range(0, len(ids), CHUNK))
-        return
-    below: int | None = None
-    while True:
-        chunk = jobs.order_by("-pk") if below is None else jobs.order_by("-pk").filter(pk__lt=below)
-        ids = list(chunk.values_list("pk", flat=True)[:CHUNK])
-        if ids:
-            yield ids
-        if len(ids) < CHUNK:
-            return
-        below = ids[-1]
-
-
-def _move(ids: Collection[int], move: Move, *, using: str, **changes: Any) -> list[int]:
-    """Lock those of ``ids`` that may make ``move``, make it, and return their ids."""
-    movable = Job.objects.using(using).filter(pk__in=ids, state__in=move.sources)
-    locked = list(movable.lock().values_list("pk", flat=True))
-    Job.objects.using(using).filter(pk__in=locked).move(move, **changes)
-    return locked
-
-
-def _trigger_chunk(ids: Collection[int], report: Report, decision: Decision, using: str) -> Collection[int]:
-    moved = _move(ids, states.TRIGGER, using=using, run_at=clock.now())
-    decision.record(JobEvent.Kind.TRIGGERED, moved, using=using)
-    announce([Wakeup(READY)] if moved else [], using=using)
-    report.moved += len(moved)
+def _trigger(batch: Batch) -> Collection[int]:
+    moved = batch.move(states.TRIGGER, run_at=clock.now())
+    batch.record(JobEvent.Kind.TRIGGERED, moved)
+    if moved:
+        batch.announce(Wakeup(READY))
+    batch.report.moved += len(moved)
     return moved
 
 
-def _cancel_chunk(ids: Collection[int], report: Report, decision: Decision, using: str) -> Collection[int]:
-    why = decision.reason or "Cancelled."
-    cancelled = _move(ids, states.CANCEL, using=using, finished_at=clock.now(), error=why)
-    running = Job.objects.using(using).filter(pk__in=ids, state=State.RUNNING, cancel_requested_at__isnull=True)
-    owners = dict(running.lock().values_list("pk", "lease_owner"))
-    asked = list(owners)
-    Job.objects.using(using).filter(pk__in=asked).update(cancel_requested_at=clock.now())
-    announce({Wakeup(CANCEL, owner) for owner in owners.values()}, using=using)
-    decision.record(JobEvent.Kind.CANCELLED, cancelled, using=using)
-    decision.record(JobEvent.Kind.CANCEL_REQUESTED, asked, using=using)
-    report.moved += len(cancelled)
-    report.asked += len(asked)
-    return cancelled + asked
+def _discard(batch: Batch) -> Collection[int]:
+    moved = batch.move(states.DISCARD, finished_at=clock.now())
+    batch.record(JobEvent.Kind.DISCARDED, moved)
+    batch.report.moved += len(moved)
+    return moved
 
 
-def _retry_chunk(ids: Collection[int], report: Report, decision: Decision, using: str) -> Collection[int]:
-    free, blocked = _without_rivals(ids, using=using)
+def _cancel(batch: Batch) -> Collection[int]:
+    cancelled = batch.move(states.CANCEL, finished_at=clock.now(), error=batch.decision.reason or "Cancelled.")
+    running = batch.locked([State.RUNNING]).filter(cancel_requested_at__isnull=True)
+    owners = dict(running.values_list("pk", "lease_owner"))
+    batch.jobs(owners).update(cancel_requested_at=clock.now())
+    batch.announce(*{Wakeup(CANCEL, owner) for owner in owners.values()})
+    batch.record(JobEvent.Kind.CANCELLED, cancelled)
+    batch.record(JobEvent.Kind.CANCEL_REQUESTED, owners)
+    batch.report.moved += len(cancelled)
+    batch.report.asked += len(owners)
+    return [*cancelled, *owners]
+
+
+def _retry(batch: Batch) -> Collection[int]:
+    free, blocked = _without_rivals(batch.ids, using=batch.using)
     try:
-        with transaction.atomic(using=using):
-            moved = _retried(free, using=using)
+        with transaction.atomic(using=batch.using):
+            moved = _retried(batch, free)
     except IntegrityError:
         # Somebody enqueued one of these keys in between: find out which, one by one.
-        moved = [job_id for job_id in free if _retried_alone(job_id, blocked, using=using)]
-    decision.record(JobEvent.Kind.RETRIED, moved, using=using)
-    announce([Wakeup(READY)] if moved else [], using=using)
-    report.moved += len(moved)
-    report.blocked_by |= blocked
-    return moved + list(blocked)
+        moved = [job_id for job_id in free if _retried_alone(batch, job_id, blocked)]
+    batch.record(JobEvent.Kind.RETRIED, moved)
+    if moved:
+        batch.announce(Wakeup(READY))
+    batch.report.moved += len(moved)
+    batch.report.blocked_by |= blocked
+    return [*moved, *blocked]
 
 
-def _retried(ids: Collection[int], *, using: str) -> list[int]:
-    return _move(
-        ids,
+def _retried(batch: Batch, ids: Collection[int]) -> list[int]:
+    some = Batch(ids=ids, decision=batch.decision, report=batch.report, using=batch.using)
+    return some.move(
         states.RETRY,
-        using=using,
         attempt=0,
         losses=0,
         stranded=0,
@@ -170,12 +108,12 @@ def _retried(ids: Collection[int], *, using: str) -> list[int]:
     )
 
 
-def _retried_alone(job_id: int, blocked: dict[int, int], *, using: str) -> bool:
+def _retried_alone(batch: Batch, job_id: int, blocked: dict[int, int]) -> bool:
     try:
-        with transaction.atomic(using=using):
-            return bool(_retried([job_id], using=using))
+        with transaction.atomic(using=batch.using):
+            return bool(_retried(batch, [job_id]))
     except IntegrityError:
-        blocked |= _without_rivals([job_id], using=using)[1]
+        blocked |= _without_rivals([job_id], using=batch.using)[1]
         return False
 
 

@@ -12,7 +12,7 @@ from django.core.management.base import CommandError, OutputWrapper
 from ... import stats
 from ...durations import spoken
 from ...models import Job
-from ...stats import Moment
+from ...stats import Document, Moment
 from .base import Options, Subcommand, local, table
 from .steering import job_id
 
@@ -24,12 +24,21 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def show(out: OutputWrapper, options: Options) -> None:
-    jobs: Any = Job.objects.using(options["database"]).filter(pk=options["id"])
+    jobs: Any = Job.objects.using(options["database"]).filter(pk=options["id"]).defer(*stats.LARGE_COLUMNS)
     job = stats.with_signs(jobs).first()
     if job is None:
         raise CommandError(f"There is no job #{options['id']}: its id may be wrong, or it was pruned.")
     moments = stats.timeline(job)
-    for line in (str(job), "", *_values(job), "", *_history(moments), *_last_traceback(moments)):
+    for line in (
+        str(job),
+        "",
+        stats.explain(job),
+        "",
+        *_values(job),
+        "",
+        *_history(moments),
+        *_last_traceback(moments),
+    ):
         out.write(line)
 
 
@@ -43,14 +52,13 @@ def _values(job: Any) -> Iterator[str]:
         "unique key": job.unique_key,
         "error": job.error,
     }
-    documents = {name: getattr(job, name) for name in ("args", "payload", "result", "progress", "metadata")}
-    values |= {name: _json(document) for name, document in documents.items() if document not in (None, [], {})}
+    values |= {document.name: _json(document) for document in stats.documents(job)}
     return table([(f"  {name}", value) for name, value in values.items() if value])
 
 
-def _json(document: Any) -> str:
-    text = json.dumps(document, ensure_ascii=False)
-    return text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]}… ({len(text):,} characters)"
+def _json(document: Document) -> str:
+    text = json.dumps(document.value, ensure_ascii=False)
+    return text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]}… ({document.chars:,} characters)"
 
 
 def _history(moments: list[Moment]) -> Iterator[str]:
@@ -59,7 +67,7 @@ def _history(moments: list[Moment]) -> Iterator[str]:
 
 
 def _last_traceback(moments: list[Moment]) -> list[str]:
-    tracebacks = [moment.traceback for moment in moments if moment.traceback]
+    tracebacks = [moment.traceback.text for moment in moments if moment.traceback]
     return ["", tracebacks[-1]] if tracebacks else []
 
 

@@ -1,0 +1,80 @@
+"""The page of one job: what its templates get, as plain values that a site's own templates can rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.admin.utils import label_for_field
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+from .. import stats
+from ..durations import spoken
+from ..models import Job, JobRun
+from ..stats import Document, Moment, Progress
+from . import shown
+
+if TYPE_CHECKING:
+    from .job import JobAdmin
+
+
+def page(admin: JobAdmin, request: HttpRequest, job: Job) -> dict[str, Any]:
+    """Return the parts of the page, each with its own small template under ``admin/jobs/job/``."""
+    documents = stats.documents(job)
+    is_masked = any(document.is_masked for document in documents)
+    return {
+        "state": shown.state(job),
+        "attempt": _("Attempt %(attempt)d of %(most)d") % {"attempt": job.attempt, "most": job.max_attempts},
+        "why": stats.explain(job),
+        "facts": list(_facts(admin, job)),
+        "progress": _progress(documents),
+        "timeline": timeline(stats.timeline(job)),
+        "runs_url": f"{admin.url(JobRun, 'changelist')}?q={job.pk}" if admin.admin_site.is_registered(JobRun) else "",
+        "documents": shown_documents(documents),
+        "unmask_url": admin.url(Job, "payload", job.pk) if is_masked and admin.may(request, "view_job_payload") else "",
+    }
+
+
+def _facts(admin: JobAdmin, job: Job) -> Iterator[tuple[str, Any]]:
+    yield _("Queue"), admin.queue_link(job)
+    yield _("Priority"), job.priority
+    yield _("Enqueued"), shown.moment(job.enqueued_at)
+    if job.lease_owner:
+        yield _("Worker"), job.lease_owner
+    if job.unique_key is not None:
+        yield _("Unique key"), job.unique_key
+
+
+def _progress(documents: list[Document]) -> Progress | None:
+    found = [Progress.of(document.value) for document in documents if document.name == "progress"]
+    return found[0] if found else None
+
+
+def timeline(moments: list[Moment]) -> list[dict[str, Any]]:
+    """Return the moments as the page shows them: the newest traceback is open, and the log of a run under way."""
+    troubles = [moment for moment in moments if moment.traceback]
+    return [
+        {
+            "moment": moment,
+            "at": shown.moment(moment.at),
+            "glyph": shown.TONES[moment.tone],
+            "took": spoken(moment.took),
+            "traceback": shown.traceback(moment.traceback),
+            "log": shown.block(moment.log),
+            "traceback_is_open": moment in troubles[-1:],
+            "log_is_open": not moment.tone,
+        }
+        for moment in moments
+    ]
+
+
+def shown_documents(documents: list[Document]) -> list[dict[str, Any]]:
+    return [
+        {"label": _LABELS[document.name], "text": shown.pretty(document)}
+        for document in documents
+        if document.name != "progress" or Progress.of(document.value) is None
+    ]
+
+
+_LABELS: dict[str, Any] = {name: label_for_field(name, Job) for name in stats.NAMES}

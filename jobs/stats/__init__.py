@@ -1,0 +1,39 @@
+"""What people are shown: every read that the admin and the command line share. Nothing here changes a row."""
+
+from .documents import NAMES, Document, documents
+from .excerpts import LARGE_COLUMNS, Excerpt, excerpt
+from .explanation import explain
+from .history import Moment, duration, texts_of_run, timeline
+from .masking import masked, masked_args
+from .progress import Progress
+from .search import as_id, found, newest
+from .signs import Badge, ShownState, badges, in_shown_state, shown_state, with_signs
+from .tracebacks import Part, folded
+
+__all__ = [
+    "LARGE_COLUMNS",
+    "NAMES",
+    "Badge",
+    "Document",
+    "Excerpt",
+    "Moment",
+    "Part",
+    "Progress",
+    "ShownState",
+    "as_id",
+    "badges",
+    "documents",
+    "duration",
+    "excerpt",
+    "explain",
+    "folded",
+    "found",
+    "in_shown_state",
+    "masked",
+    "masked_args",
+    "newest",
+    "shown_state",
+    "texts_of_run",
+    "timeline",
+    "with_signs",
+]
