@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import socket
 import sys
@@ -88,7 +89,7 @@ class Command(BaseCommand):
 
     def _work(self, plan: Plan, link: socket.socket | None, *, verbosity: int) -> None:
         queues = ", ".join(plan.queues) or "all queues"
-        worker = Worker(plan, on_ready=lambda: link.send(READY) if link else None)
+        worker = Worker(plan, on_ready=lambda: _say_ready(link))
         worker.handle_signals(supervised=link is not None)
         set_title(f"worker {worker.name} of {queues}")
         if link is not None:
@@ -115,6 +116,13 @@ def _log_to_the_console(verbosity: int) -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(logging.INFO if verbosity > 1 else logging.WARNING)
+
+
+def _say_ready(link: socket.socket | None) -> None:
+    """Tell the supervisor; one that has just died is noticed by whoever listens on the link."""
+    if link is not None:
+        with contextlib.suppress(OSError):
+            link.send(READY)
 
 
 def _stop_without_supervisor(link: socket.socket, worker: Worker) -> None:
