@@ -127,8 +127,10 @@ def _say_ready(link: socket.socket | None) -> None:
 
 def _stop_without_supervisor(link: socket.socket, worker: Worker) -> None:
     """Wait for the link's end, which is the supervisor's death, and stop: nobody else would."""
-    while link.recv(1):
-        continue
+    # A reset is an end, too: the supervisor died with our word still unread.
+    with contextlib.suppress(OSError):
+        while link.recv(1):
+            continue
     worker.stop("the supervisor is gone")
 
 
