@@ -160,4 +160,4 @@ def test_the_tick_reads_an_index_beside_100_000_schedules(crowd: None) -> None:
 
     assert_cheap(lambda: maintenance.survey(using="default"), most=3_000)
     assert_cheap(lambda: schedules.tick(using="default"), most=3_000)
-    assert_cheap(lambda: schedules.heal(using="default", limit=100), most=3_000)
+    assert_cheap(lambda: schedules.Healer(using="default", limit=100).run_once(), most=3_000)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.test import override_settings
 
 from jobs import clock, schedules
 from jobs.models import CronJob, Job, JobEvent
@@ -296,20 +297,36 @@ def test_a_next_run_that_is_too_far_away_is_planned_anew(caplog: pytest.LogCaptu
     right = schedule.next_run_at
     CronJob.objects.update(next_run_at=clock.in_seconds(8 * HOUR), last_scheduled_for=clock.in_seconds(8 * HOUR))
 
-    assert schedules.heal(using="default") == [schedule.name]
+    assert heal() == [schedule.name]
     tick()
 
     schedule.refresh_from_db()
     assert schedule.next_run_at == right
     assert "planned anew" in caplog.text
-    assert schedules.heal(using="default") == []
+    assert heal() == []
+
+
+def test_the_healer_goes_through_all_and_begins_again() -> None:
+    made = [planned() for _ in range(5)]
+    healer = schedules.Healer(using="default", limit=2)
+    CronJob.objects.filter(pk=made[4].pk).update(next_run_at=clock.in_seconds(8 * HOUR))
+
+    healed = [healer.run_once() for _ in range(3)]
+    CronJob.objects.filter(pk=made[0].pk).update(next_run_at=clock.in_seconds(8 * HOUR))
+
+    assert healed == [[], [], [made[4].name]]
+    assert healer.run_once() == [made[0].name]
 
 
 def test_what_is_over_or_disabled_is_not_healed() -> None:
     planned(ends_at=now() + timedelta(seconds=1))
     planned(enabled=False)
 
-    assert schedules.heal(using="default") == []
+    assert heal() == []
+
+
+def heal() -> list[str]:
+    return schedules.Healer(using="default").run_once()
 
 
 def test_deleted_in_sql_fires_no_more() -> None:
@@ -344,3 +361,33 @@ def test_an_ended_schedule_keeps_never_as_its_next_run() -> None:
     schedule = planned(ends_at=now() + timedelta(seconds=1), starts_at=now() - timedelta(days=1), every=86_400 * 30)
 
     assert schedule.next_run_at == NEVER
+
+
+@on_postgresql
+@override_settings(USE_TZ=False, TIME_ZONE="Europe/Berlin")
+@pytest.mark.parametrize(
+    "moment", [datetime(2026, 10, 25, 0, 30, tzinfo=UTC), datetime(2026, 10, 25, 1, 30, tzinfo=UTC)]
+)
+def test_without_use_tz_both_passes_of_an_hour_are_told_apart(moment: datetime) -> None:
+    schedule = make()
+
+    CronJob.objects.update(next_run_at=clock.at(moment))
+
+    read = CronJob.objects.annotate(instant=clock.Instant("next_run_at")).get(pk=schedule.pk)
+    assert read.instant == moment  # type: ignore[attr-defined]
+    assert read.next_run_at == datetime(2026, 10, 25, 2, 30)  # noqa: DTZ001 (naive is what such a site sees)
+
+
+@on_postgresql
+@override_settings(USE_TZ=False, TIME_ZONE="Europe/Moscow")
+def test_without_use_tz_a_slot_runs_once() -> None:
+    schedule = make(every=60)
+    tick()
+    CronJob.objects.update(next_run_at=clock.in_seconds(-60), rescheduled_at=clock.in_seconds(-120))
+
+    assert [tick(), tick()] == [1, 0]
+
+    job = Job.objects.get(cron_id=schedule.pk)
+    read = Job.objects.annotate(instant=clock.Instant("scheduled_for")).get()
+    assert job.state == State.PENDING
+    assert timedelta(0) <= now() - read.instant <= timedelta(seconds=61)  # type: ignore[attr-defined]

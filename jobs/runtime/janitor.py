@@ -44,6 +44,7 @@ class Janitor(Ticker):
         self._next_tidy = time.monotonic()
         self._next_prune = time.monotonic() + PRUNE_SECONDS / 2
         self._next_heal = time.monotonic()
+        self._healer = schedules.Healer(using=self.using)
         self._pruning: Iterator[tuple[str, int]] | None = None
 
     def run_once(self) -> float:
@@ -55,7 +56,7 @@ class Janitor(Ticker):
             self._tidy()
         if now >= self._next_heal:
             self._next_heal = now + HEAL_SECONDS
-            schedules.heal(using=self.using)
+            self._healer.run_once()
         if now >= self._next_prune:
             self._prune()
         return 0.05 if self._pruning is not None else min(TIDY_SECONDS, settings.lease_seconds)

@@ -5,8 +5,8 @@ Any number of workers may tick at once: a tick locks the schedules it works
 on, passes over those that others have, and a slot's job is unique besides.
 """
 
-from .healing import heal
+from .healing import Healer
 from .syncing import Synced, sync
 from .tick import tick
 
-__all__ = ["Synced", "heal", "sync", "tick"]
+__all__ = ["Healer", "Synced", "sync", "tick"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -15,31 +14,36 @@ from ..slots import NEVER
 logger = logging.getLogger(__name__)
 
 
-def heal(*, using: str, limit: int = 1_000) -> list[str]:
-    """
-    Plan anew the schedules whose next run is later than their rule says.
+class Healer:
+    """Goes through all schedules, ``limit`` at a time, and begins again at the end."""
 
-    Returns their names. Looks at the ``limit`` schedules that are furthest in the future.
-    """
-    healed = []
-    for schedule in _far_ahead(limit, using=using):
-        if _is_too_far_ahead(schedule):
-            planned = CronJob.objects.using(using).filter(pk=schedule.pk, next_run_at=clock.at(schedule.planned))
-            if planned.update(next_run_at=None, rescheduled_at=clock.now(), last_scheduled_for=None):
-                logger.warning("schedule planned anew schedule=%s was=%s", schedule.name, schedule.planned)
-                healed.append(schedule.name)
-    return healed
+    def __init__(self, *, using: str, limit: int = 1_000) -> None:
+        self._using = using
+        self._limit = limit
+        self._seen_until = 0
 
+    def run_once(self) -> list[str]:
+        """Plan anew those of the next few whose next run is later than their rule says; return their names."""
+        batch = self._batch()
+        self._seen_until = batch[-1].pk if len(batch) == self._limit else 0
+        return [schedule.name for schedule in batch if _is_too_far_ahead(schedule) and self._plan_anew(schedule)]
 
-def _far_ahead(limit: int, *, using: str) -> Iterable[Any]:
-    planned = (
-        CronJob.objects.using(using).enabled().filter(next_run_at__gt=clock.now(), next_run_at__lt=clock.at(NEVER))
-    )
-    facts = {"planned": clock.Instant("next_run_at"), "read_now": clock.Instant(clock.now())}
-    return planned.annotate(**facts).order_by("-next_run_at")[:limit]
+    def _batch(self) -> list[Any]:
+        facts = {"planned": clock.Instant("next_run_at"), "read_now": clock.Instant(clock.now())}
+        enabled = CronJob.objects.using(self._using).enabled().filter(pk__gt=self._seen_until)
+        return list(enabled.annotate(**facts).order_by("pk")[: self._limit])
+
+    def _plan_anew(self, schedule: Any) -> bool:
+        rows = CronJob.objects.using(self._using).filter(pk=schedule.pk, next_run_at=clock.at(schedule.planned))
+        if not rows.update(next_run_at=None, rescheduled_at=clock.now(), last_scheduled_for=None):
+            return False
+        logger.warning("schedule planned anew schedule=%s was=%s", schedule.name, schedule.planned)
+        return True
 
 
 def _is_too_far_ahead(schedule: Any) -> bool:
+    if schedule.planned is None or schedule.planned >= NEVER:
+        return False
     try:
         rule, policy = schedule_values.rule(schedule), schedule_values.policy(schedule)
     except JobsError:
