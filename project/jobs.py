@@ -20,7 +20,7 @@ from django.core.mail import EmailMessage
 from django.core.validators import validate_email
 from django.db.models import F
 
-from jobs import Backoff, Discard, JobContext, Retry, Snooze, job
+from jobs import Backoff, Discard, JobContext, Retry, Snooze, job, schedule
 
 from .models import Order, Product
 
@@ -138,6 +138,19 @@ def crash(ctx: JobContext) -> str:
 def poison() -> None:
     """Fail always: after the last attempt the job is dead, and waits for a person to look and to retry it."""
     raise ValueError("This cannot work.")
+
+
+@job("stock.check")
+def check_stock() -> list[str]:
+    """Name the products that are running out. Repeating it changes nothing."""
+    return list(Product.objects.filter(pieces__lt=10).order_by("name").values_list("name", flat=True))
+
+
+# Each slot becomes one job, whichever worker comes first. One that is still going makes the next one wait.
+schedule(check_stock, every=3, name="stock check", overlap="queue_one", metadata={"show": True})
+schedule(
+    "reports.sales", cron="30 2 * * *", timezone="Europe/Berlin", name="nightly report", payload={"name": "nightly.csv"}
+)
 
 
 def _send(ctx: JobContext, to: str, *, subject: str, body: str, attachment: Path | None = None) -> str:

@@ -46,7 +46,7 @@ def test_a_limited_demo_ends_by_itself_with_every_job_as_it_should_be(demo: Demo
     told, _ = process.communicate(timeout=150)
 
     assert process.returncode == 0, told
-    assert "All 15 jobs ended as they should." in told
+    assert "All 16 jobs ended as they should." in told
     assert re.search(
         r"^ok +#\d+ +crash +succeeded +2 +worker-\d died of it, worker-\d took over after \d\.\d s$", told, re.M
     )

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from jobs import JobDefinition
 from jobs.conf import settings
-from jobs.models import Job, JobRun
+from jobs.models import CronJob, Job, JobRun
 from jobs.operations import Actor
 from jobs.states import LIVE, State
 from project import jobs
@@ -49,7 +49,7 @@ def enqueue(token: str) -> Cast:
     ``token`` is new for each show, so that no file or key of another is met.
     """
     with transaction.atomic():
-        roles = [*_mails(), *_report(f"sales-{token}.csv"), *_shop(), *_labels(), *_lessons()]
+        roles = [*_mails(), *_report(f"sales-{token}.csv"), *_shop(), *_labels(), *_scheduled(), *_lessons()]
         counting = _show(jobs.count_stock).enqueue(shelves=500)
         sync = _show(jobs.sync_supplier, unique_key=f"sync:{token}")
         first, again = sync.enqueue(), sync.enqueue()
@@ -160,6 +160,12 @@ def _lessons() -> Iterator[Role]:
             endings.says("This cannot work."),
         ],
     )
+
+
+def _scheduled() -> Iterator[Role]:
+    """Run a schedule by hand; its own slots come by themselves."""
+    by_hand = CronJob.objects.get(name="stock check").trigger(actor=PERSON, reason="To see it at work.")
+    yield Role(title="stock check", job_id=by_hand.pk, checks=[endings.ran_once, effects.slots_ran_once("stock check")])
 
 
 def _show(definition: JobDefinition[P, R], **options: Any) -> JobDefinition[P, R]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from jobs.models import JobRun
+from jobs.models import Job, JobRun
 from project.jobs import REPORTS
 from project.models import Product
 
@@ -49,6 +49,19 @@ def stock_booked(product_id: int, pieces: int) -> Check:
     def check(_: History) -> Finding:
         booked = shop.PIECES_IN_STOCK - Product.objects.get(pk=product_id).pieces
         return Finding(booked == pieces, f"{booked} pieces booked" + ("" if booked == pieces else f", not {pieces}"))
+
+    return check
+
+
+def slots_ran_once(name: str) -> Check:
+    """Look for slots of a schedule that came since the job was enqueued: each has one job."""
+
+    def check(history: History) -> Finding:
+        slots = Job.objects.filter(
+            cron__name=name, scheduled_for__isnull=False, enqueued_at__gte=history.job.enqueued_at
+        ).values_list("scheduled_for", flat=True)
+        is_good = 0 < len(slots) == len(set(slots))
+        return Finding(is_good, f"run by hand; {len(slots)} slots of its schedule ran meanwhile, each once")
 
     return check
 
