@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from tests.leasing import in_threads
 from tests.scheduling import HOUR, make, missed, now, planned, skips, slots, tick
 
 pytestmark = pytest.mark.django_db
+tick_module = import_module("jobs.schedules.tick")
 
 on_postgresql = pytest.mark.skipif("sqlite" in connection.vendor, reason="SQLite has no row locks")
 
@@ -323,6 +326,30 @@ def test_what_is_over_or_disabled_is_not_healed() -> None:
     planned(enabled=False)
 
     assert heal() == []
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda: CronJob.objects.update(enabled=False),
+        lambda: CronJob.objects.update(every=2 * HOUR),
+        lambda: CronJob.objects.all().delete(),
+    ],
+    ids=["disable", "edit", "delete"],
+)
+def test_an_edit_between_the_reading_and_the_writing_wins(edit: Callable[[], object]) -> None:
+    missed(1)
+    batch = tick_module._read(10, using="default")
+    for one in batch:
+        tick_module._decide(one)
+
+    edit()
+    rows = list(CronJob.objects.values())
+    done = tick_module._carry_out_or_divide(batch, using="default")
+
+    assert (len(batch), done) == (1, 0)
+    assert list(CronJob.objects.values()) == rows
+    assert Job.objects.count() == 0
 
 
 def heal() -> list[str]:
