@@ -72,6 +72,14 @@ def parser(command: str) -> Any:
     return load_command_class(get_commands()[command], command).create_parser("manage.py", command)
 
 
+def subparsers(parser: Any) -> Iterator[Any]:
+    """Yield the parsers of all subcommands, and of theirs."""
+    for action in parser._subparsers._group_actions if parser._subparsers else []:
+        for own in action.choices.values():
+            yield own
+            yield from subparsers(own)
+
+
 def commands(blocks: list[Block]) -> list[list[str]]:
     """Return the words after ``manage.py`` in each line of the blocks that has it, in a shell's form or as a list."""
     lines = [line for block in blocks for line in block.text.splitlines() if "manage.py" in line]

@@ -6,29 +6,22 @@ import os
 import subprocess
 import sys
 from datetime import datetime, timedelta
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from jobs import clock, operations
 from jobs.management.subcommands import base, retention
 from jobs.models import Job, JobEvent, JobRun, Queue
 from jobs.operations import Actor
 from jobs.outcomes import Discarded, Failed, Failure
+from tests.commanding import rows_of, run
 from tests.jobs import echo, noop
 from tests.leasing import claim, make_worker, settle
 
 pytestmark = pytest.mark.django_db
-
-
-def run(*arguments: object) -> str:
-    """Run ``manage.py jobs`` with these arguments and return what it printed."""
-    out = StringIO()
-    call_command("jobs", *map(str, arguments), stdout=out)
-    return out.getvalue()
 
 
 def dead_job(**options: Any) -> Job:
@@ -48,12 +41,6 @@ def old_job() -> Job:
 def states(*jobs: Job) -> list[str]:
     found = dict(Job.objects.values_list("pk", "state"))
     return [found[job.pk] for job in jobs]
-
-
-def rows_of(table: str) -> dict[str, list[str]]:
-    """Return the cells of each line of a printed table, by the first."""
-    lines = [line.split() for line in table.splitlines() if line.strip()]
-    return {line[0]: line[1:] for line in lines}
 
 
 def test_prune_deletes_what_is_older_than_the_retention_and_counts_it() -> None:

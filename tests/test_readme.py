@@ -90,8 +90,7 @@ def test_command_parses(words: list[str]) -> None:
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
 def test_options_exist(page: Path) -> None:
-    of_jobs = pages.parser("jobs")._subparsers._group_actions[0].choices.values()
-    parsers = [pages.parser("runworkers"), pages.parser("check"), *of_jobs]
+    parsers = [pages.parser("runworkers"), pages.parser("check"), *pages.subparsers(pages.parser("jobs"))]
 
     assert pages.options(page) <= {"--init"}.union(*(parser._option_string_actions for parser in parsers))
 

@@ -16,6 +16,8 @@ from django.dispatch import Signal
 from jobs import JobContext, JobSpec, checks, conf, models, schedule, signals
 from jobs.declarations import DECLARED
 from jobs.exceptions import Verb
+from jobs.management.commands.jobs import SUBCOMMANDS
+from jobs.management.subcommands.base import Group
 from jobs.options import Options
 from jobs.runtime import exits
 from tests import pages
@@ -44,6 +46,13 @@ TABLES = {
 @pytest.mark.parametrize("heading", TABLES)
 def test_table_is_whole(heading: str) -> None:
     assert pages.names(heading) == {name for name in TABLES[heading] if not name.startswith("_")}
+
+
+def test_table_of_subcommands_has_those_of_cron() -> None:
+    shown = re.findall(r"`cron (\w+)`", " ".join(row[0] for row in pages.table("subcommand")))
+
+    (cron,) = [group for group in SUBCOMMANDS if isinstance(group, Group)]
+    assert sorted(shown) == sorted(each.name for each in cron.subcommands)
 
 
 def test_defaults_and_limits_are_those_of_the_settings() -> None:

@@ -1,8 +1,9 @@
-"""What people do to jobs, queues and workers, from the command line."""
+"""What people do to jobs, queues, schedules and workers, from the command line."""
 
 from __future__ import annotations
 
-from argparse import SUPPRESS
+from argparse import SUPPRESS, ArgumentParser
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -10,28 +11,24 @@ from django.db import connections, router
 
 from ...exceptions import JobsError
 from ...models import Job
-from ..subcommands import queues, retention, showing, steering, workers
+from ..subcommands import cron, queues, retention, showing, steering, workers
+from ..subcommands.base import Group, Subcommand
 
-SUBCOMMANDS = (
+SUBCOMMANDS: tuple[Subcommand | Group, ...] = (
     *queues.SUBCOMMANDS,
     *workers.SUBCOMMANDS,
     *steering.SUBCOMMANDS,
     *showing.SUBCOMMANDS,
     *retention.SUBCOMMANDS,
+    cron.GROUP,
 )
 
 
 class Command(BaseCommand):
-    help = "Look after jobs, queues and workers."
+    help = "Look after jobs, queues, schedules and workers."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        subparsers = parser.add_subparsers(title="subcommands", dest="subcommand", required=True)
-        for subcommand in SUBCOMMANDS:
-            own = subparsers.add_parser(
-                subcommand.name, help=subcommand.help, description=subcommand.help, parents=[_common_arguments()]
-            )
-            subcommand.add_arguments(own)
-            own.set_defaults(run=subcommand.run)
+        _add_subcommands(parser, SUBCOMMANDS)
 
     def handle(self, **options: Any) -> None:
         using = options["database"] or router.db_for_write(Job)
@@ -41,6 +38,18 @@ class Command(BaseCommand):
             options["run"](self.stdout, options | {"database": using})
         except JobsError as error:
             raise CommandError(str(error)) from error
+
+
+def _add_subcommands(parser: ArgumentParser, subcommands: Iterable[Subcommand | Group]) -> None:
+    subparsers = parser.add_subparsers(title="subcommands", dest="subcommand", required=True)
+    for one in subcommands:
+        if isinstance(one, Group):
+            group = subparsers.add_parser(one.name, help=one.help, description=one.help)
+            _add_subcommands(group, one.subcommands)
+        else:
+            own = subparsers.add_parser(one.name, help=one.help, description=one.help, parents=[_common_arguments()])
+            one.add_arguments(own)
+            own.set_defaults(run=one.run)
 
 
 def _common_arguments() -> CommandParser:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,6 +26,15 @@ class Subcommand:
     help: str
     add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[OutputWrapper, Options], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Subcommands that are called by two words, of which ``name`` is the first."""
+
+    name: str
+    help: str
+    subcommands: tuple[Subcommand, ...]
 
 
 def takes_nothing(parser: ArgumentParser) -> None:
@@ -65,3 +74,13 @@ def local(moment: datetime) -> str:
 def aware(moment: datetime) -> datetime:
     """Return a time with its zone: that of the site if it has none."""
     return timezone.make_aware(moment) if timezone.is_naive(moment) else moment
+
+
+def typed_moment(text: str) -> datetime:
+    """Parse a time as a person types it: in the zone of the site unless it names another."""
+    try:
+        return aware(datetime.fromisoformat(text))
+    except ValueError:
+        raise ArgumentTypeError(
+            f"{text!r} is no time: write it as 2026-12-01T10:00 or 2026-12-01T10:00+01:00."
+        ) from None

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError, OutputWrapper
 from ... import clock, operations
 from ...durations import DAY
 from ...models import Queue
-from .base import Options, Subcommand, add_reason, aware, decision, local, table, takes_nothing
+from .base import Options, Subcommand, add_reason, aware, decision, local, table, takes_nothing, typed_moment
 
 MOST_SECONDS = 366 * DAY
 
@@ -36,7 +36,9 @@ def add_pause_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("queue", help="The name of a queue.")
     add_reason(parser)
     end = parser.add_mutually_exclusive_group()
-    end.add_argument("--until", type=_moment, metavar="TIME", help="Resume by itself then, as in 2026-12-01T10:00.")
+    end.add_argument(
+        "--until", type=typed_moment, metavar="TIME", help="Resume by itself then, as in 2026-12-01T10:00."
+    )
     end.add_argument("--for", type=_seconds, metavar="SECONDS", dest="seconds", help="Resume by itself after so long.")
 
 
@@ -74,15 +76,6 @@ def resume(out: OutputWrapper, options: Options) -> None:
     if name not in known:
         raise CommandError(f"There is no queue {name!r}: the known ones are {', '.join(known) or 'none'}.")
     out.write(f"Queue {name!r} was not paused.")
-
-
-def _moment(text: str) -> datetime:
-    try:
-        return aware(datetime.fromisoformat(text))
-    except ValueError:
-        raise ArgumentTypeError(
-            f"{text!r} is no time: write it as 2026-12-01T10:00 or 2026-12-01T10:00+01:00."
-        ) from None
 
 
 def _seconds(text: str) -> float:

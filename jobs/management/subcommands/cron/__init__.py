@@ -1,0 +1,15 @@
+"""``cron``: what people do to schedules."""
+
+from ..base import Group
+from . import backfilling, listing, steering, syncing
+
+GROUP = Group(
+    name="cron",
+    help="Look after schedules.",
+    subcommands=(
+        *listing.SUBCOMMANDS,
+        *steering.SUBCOMMANDS,
+        *backfilling.SUBCOMMANDS,
+        *syncing.SUBCOMMANDS,
+    ),
+)
