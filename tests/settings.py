@@ -2,6 +2,7 @@
 
 import json
 import os
+from importlib.util import find_spec
 
 from project.databases import database
 
@@ -16,6 +17,8 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "jobs",
     "tests",
+    # Whose schedules are imported: the group "moving", which not every Django goes with.
+    *filter(find_spec, ["django_celery_beat", "django_q"]),
 ]
 
 MIDDLEWARE = [
@@ -55,3 +58,6 @@ USE_TZ = True
 
 # Worker processes that a test starts get their JOBS setting from it.
 JOBS = json.loads(os.environ.get("JOBS_TEST_SETTINGS", "{}"))
+
+# Without them django-q2 warns.
+Q_CLUSTER = {"timeout": 60, "retry": 120}

@@ -23,7 +23,7 @@ LAYERS = [
     "admission enqueueing",
     "models",
     "leases slot_jobs",
-    "operations maintenance stats reports schedules",
+    "operations maintenance stats reports schedules importing",
     "runtime testing checks",
     "admin",
     "management apps",

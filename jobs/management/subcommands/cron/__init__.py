@@ -1,7 +1,7 @@
 """``cron``: what people do to schedules."""
 
 from ..base import Group
-from . import backfilling, listing, steering, syncing
+from . import backfilling, importing, listing, steering, syncing
 
 GROUP = Group(
     name="cron",
@@ -11,5 +11,6 @@ GROUP = Group(
         *steering.SUBCOMMANDS,
         *backfilling.SUBCOMMANDS,
         *syncing.SUBCOMMANDS,
+        *importing.SUBCOMMANDS,
     ),
 )
