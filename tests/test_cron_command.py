@@ -67,13 +67,13 @@ def test_list_shows_how_the_last_run_went() -> None:
 @pytest.mark.parametrize(
     ("values", "column", "said"),
     [
-        ({"enabled": False}, "Status", "paused"),
+        ({"enabled": False}, "Status", "disabled"),
         ({"enabled": False}, "Next run", ""),
         ({"next_run_at": NEVER, "error": "No such zone."}, "Next run", "none"),
         ({"next_run_at": NEVER, "error": "No such zone."}, "Trouble", "No such zone."),
         ({}, "Next run", "not planned yet"),
     ],
-    ids=["paused", "without next run", "stopped", "with error", "new"],
+    ids=["disabled", "without next run", "stopped", "with error", "new"],
 )
 def test_list_shows_how_a_schedule_stands(values: dict[str, Any], column: str, said: str) -> None:
     make(name="it", **values)
@@ -103,7 +103,7 @@ def test_pause_and_resume_record_who_and_why(monkeypatch: pytest.MonkeyPatch) ->
     schedule.refresh_from_db()
     assert (schedule.enabled, paused) == (
         False,
-        "Schedule 'nightly' is paused. Jobs of it that are running go on.\n",
+        "Schedule 'nightly' is disabled. Jobs of it that are running go on.\n",
     )
     resumed = run("cron", "resume", "nightly")
 
@@ -122,8 +122,8 @@ def test_pause_and_resume_of_what_is_so_anyway_change_nothing() -> None:
     make(name="on")
     make(name="off", enabled=False)
 
-    assert run("cron", "pause", "off") == "Schedule 'off' was paused before.\n"
-    assert run("cron", "resume", "on") == "Schedule 'on' was not paused.\n"
+    assert run("cron", "pause", "off") == "Schedule 'off' was disabled before.\n"
+    assert run("cron", "resume", "on") == "Schedule 'on' was not disabled.\n"
     assert not JobEvent.objects.exists()
 
 
@@ -195,7 +195,7 @@ def test_upcoming_says_that_it_is_paused_and_what_the_jitter_adds() -> None:
 
     printed = run("cron", "upcoming", "it")
 
-    assert printed.startswith("It is paused")
+    assert printed.startswith("It is disabled")
     assert "Its jitter adds" in printed.splitlines()[-1]
 
 

@@ -130,7 +130,7 @@ def _lost(row: Any, options: dict[str, Any]) -> Iterator[str]:
     if row.cluster:
         yield f"The cluster {row.cluster!r}: give the schedule a queue, and workers for it."
     if row.intended_date_kwarg:
-        yield f"The argument {row.intended_date_kwarg!r} with the time it was due: a handler here gets none."
+        yield f"The argument {row.intended_date_kwarg!r} with the time it was due: take scheduled_for from the context."
     if options:
         written = ", ".join(f"{name}={value!r}" for name, value in options.items())
         yield f"The options {written}: give the handler or the schedule what it needs of them."

@@ -35,7 +35,7 @@ def _row(schedule: CronJob, last_job: Job | None, now: datetime) -> tuple[str, .
         schedule.name,
         rule_of(schedule),
         schedule.timezone if schedule.expression else "",
-        "enabled" if schedule.enabled else "paused",
+        "enabled" if schedule.enabled else "disabled",
         _next_run(schedule),
         "never" if schedule.last_run_at is None else local(schedule.last_run_at),
         "" if last_job is None else str(stats.shown_state(last_job).label),
@@ -73,7 +73,7 @@ def show_upcoming(out: OutputWrapper, options: Options) -> None:
     schedule = named(options)
     runs = _runs(schedule, count=options["count"], now=clock.aware(clock.read(options["database"])))
     if not schedule.enabled:
-        out.write("It is paused: these are the runs it would have.")
+        out.write("It is disabled: these are the runs it would have.")
     if not runs:
         out.write("There are none.")
         return

@@ -22,15 +22,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 def pause(out: OutputWrapper, options: Options) -> None:
     schedule = named(options)
     if operations.disable(_only(schedule), **decision(options)):
-        out.write(f"Schedule {schedule.name!r} is paused. Jobs of it that are running go on.")
+        out.write(f"Schedule {schedule.name!r} is disabled. Jobs of it that are running go on.")
         return
-    out.write(f"Schedule {schedule.name!r} was paused before.")
+    out.write(f"Schedule {schedule.name!r} was disabled before.")
 
 
 def resume(out: OutputWrapper, options: Options) -> None:
     schedule = named(options)
     if not operations.enable(_only(schedule), **decision(options)):
-        out.write(f"Schedule {schedule.name!r} was not paused.")
+        out.write(f"Schedule {schedule.name!r} was not disabled.")
         return
     out.write(f"Schedule {schedule.name!r} is resumed. What it missed meanwhile does not run.")
     if registry.find(schedule.kind) is None and not settings.allow_unknown_kinds:
@@ -52,7 +52,7 @@ SUBCOMMANDS = (
     Subcommand(name="resume", help="Let a schedule run again.", add_arguments=add_arguments, run=resume),
     Subcommand(
         name="run",
-        help="Enqueue one extra run of a schedule now, paused or not.",
+        help="Enqueue one extra run of a schedule now, disabled or not.",
         add_arguments=add_arguments,
         run=run,
     ),
