@@ -8,7 +8,7 @@ BIN := .venv/bin
 # Much of the suite waits for worker processes, so more runs at a time than there are cores.
 PARALLEL := --numprocesses 3
 
-.PHONY: help install demo test chaos lint matrix bench clean
+.PHONY: help install demo test pooler chaos lint matrix bench clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -28,6 +28,10 @@ demo: install ## Show the system at work until Ctrl-C, or make demo SECONDS=20.
 test: install ## Run the suite on PostgreSQL and on SQLite.
 	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest $(PARALLEL)
 	JOBS_TEST_DB=sqlite $(BIN)/pytest $(PARALLEL)
+
+# The server is thrown away afterwards, so the test database, which the pooler holds on to, need not be dropped.
+pooler: install ## Run the suite through PgBouncer in transaction mode.
+	JOBS_TEST_DB=pooler $(BIN)/pytest --reuse-db $(PARALLEL)
 
 chaos: install ## Prove what must survive kills, freezes and outages.
 	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest -m chaos

@@ -1,4 +1,4 @@
-"""Measure, print and keep: ``python -m benchmarks [raw drain enqueue pickup idle] [--quick]``."""
+"""Measure, print and keep: ``python -m benchmarks [raw drain enqueue pickup idle fleet] [--quick]``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .figures import Figure, Sample, gather, ratios
 from .scale import FULL, QUICK, Scale
 
 # In this order, so that both sides of a ratio are measured one after the other.
-BENCHMARKS = ("raw", "drain", "enqueue", "pickup", "idle")
+BENCHMARKS = ("raw", "drain", "enqueue", "pickup", "idle", "fleet")
 
 
 def main() -> None:

@@ -1,8 +1,10 @@
 """The handlers that are measured."""
 
+import time
+
 from django.db import connection
 
-from jobs import job
+from jobs import JobContext, job
 
 
 @job("bench.noop")
@@ -21,3 +23,12 @@ def select() -> None:
 @job("bench.welcome")
 def welcome(user_id: int, template: str) -> None:
     """Stand for a job with a small payload."""
+
+
+@job("bench.wait", takes_context=True)
+def wait(ctx: JobContext, seconds: float) -> None:
+    """Run for so long, or until told to stop."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        ctx.check()
+        time.sleep(0.01)

@@ -14,7 +14,11 @@ class Scale:
     backlog: int = 200_000  # of future rows, and again of finished ones
     pickups: int = 200
     idle_seconds: float = 10.0
+    shared: int = 50_000  # by several processes
+    deaths: int = 3
 
 
 FULL = Scale()
-QUICK = Scale(rounds=1, single=50, bulk=1_000, drained=500, backlog=2_000, pickups=5, idle_seconds=1.0)
+QUICK = Scale(
+    rounds=1, single=50, bulk=1_000, drained=500, backlog=2_000, pickups=5, idle_seconds=1.0, shared=500, deaths=1
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import resource
 import subprocess
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .database import Database
 
@@ -34,16 +36,34 @@ def burst() -> Burst:
     return Burst(wall_seconds=time.monotonic() - began, cpu_seconds=_children_cpu_seconds() - used)
 
 
+def start(*, jobs: dict[str, Any] | None = None) -> subprocess.Popen[bytes]:
+    """Start one worker process, with settings of ``JOBS`` if any; the caller ends it."""
+    environment = os.environ | {"JOBS_BENCH_SETTINGS": json.dumps(jobs or {})}
+    return subprocess.Popen(RUNWORKERS, cwd=PROJECT, env=environment)
+
+
+@contextlib.contextmanager
+def fleet(
+    database: Database, size: int, *, jobs: dict[str, Any] | None = None
+) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Keep so many worker processes up for the block, once all have registered; it may put others into the list."""
+    processes = [start(jobs=jobs) for _ in range(size)]
+    try:
+        for process in processes:
+            _wait_until_registered(database, process)
+        yield processes
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait(PATIENCE_SECONDS)
+
+
 @contextlib.contextmanager
 def idle_worker(database: Database) -> Iterator[int]:
     """Keep one worker process up for the block, once it has registered; the value is its pid."""
-    with subprocess.Popen(RUNWORKERS, cwd=PROJECT) as process:
-        try:
-            _wait_until_registered(database, process)
-            yield process.pid
-        finally:
-            process.terminate()
-            process.wait(PATIENCE_SECONDS)
+    with fleet(database, 1) as (process,):
+        yield process.pid
 
 
 def cpu_seconds(pid: int) -> float | None:

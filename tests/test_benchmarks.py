@@ -11,6 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.pooler import needs_a_session
+
 pytestmark = pytest.mark.skipif(
     not os.environ["DATABASE_URL"].startswith("postgres"), reason="the benchmarks are of PostgreSQL"
 )
@@ -27,6 +29,7 @@ def left_behind() -> list[str]:
         return [name for (name,) in found]
 
 
+@needs_a_session
 def test_a_quick_run_prints_and_writes_figures_and_leaves_no_database(tmp_path: Path) -> None:
     before = left_behind()
 

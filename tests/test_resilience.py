@@ -21,6 +21,7 @@ from jobs.runtime.settler import Settler
 from jobs.states import State
 from tests.jobs import echo, noop
 from tests.leasing import claim, elsewhere, silence
+from tests.pooler import needs_a_session
 from tests.working import burst, running, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -293,6 +294,7 @@ def test_a_known_kind_does_not_wait_behind_thousands_of_unknown_ones() -> None:
 
 
 @on_postgresql
+@needs_a_session
 def test_after_an_outage_no_handler_gets_a_dead_connection() -> None:
     with running(concurrency=2) as one:
         for _ in range(4):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from jobs.models import Job, JobRun, Worker
+from jobs.runtime.supervisor import stop_without_supervisor, tell_ready
 from jobs.states import State
 from tests.jobs import deaf, echo, kill_worker, noop, stay, wait
 from tests.models import Mark
@@ -92,6 +94,20 @@ def test_workers_stop_when_their_supervisor_is_killed(start: Start) -> None:
         wait_until(lambda: all(is_gone(worker.pid) for worker in workers))
 
     assert live() == []
+
+
+def test_a_worker_stops_though_its_supervisor_was_killed_before_it_heard_that_the_worker_is_ready() -> None:
+    reasons: list[str] = []
+    supervisor, link = socket.socketpair()
+    tell_ready(link)
+    # With the word unread, which makes this a reset and not an end.
+    supervisor.close()
+
+    stop_without_supervisor(link, reasons.append)
+    tell_ready(link)
+    link.close()
+
+    assert reasons == ["the supervisor is gone"]
 
 
 def test_a_second_signal_kills_all_at_once(start: Start) -> None:

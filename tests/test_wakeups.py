@@ -16,6 +16,7 @@ from jobs.states import State
 from jobs.wakeups import Wakeup
 from tests.jobs import echo, noop, wait
 from tests.leasing import claim, in_threads
+from tests.pooler import direct_url, needs_a_session
 from tests.working import running, wait_until
 
 pytestmark = [
@@ -28,12 +29,10 @@ DEAF = {"POLL_SECONDS": 3600, "LEASE_SECONDS": 300, "HEARTBEAT_SECONDS": 100}
 
 
 class Ear:
-    """A connection that listens."""
+    """A connection that listens, to the server itself though the suite may run through a pooler."""
 
-    def __init__(self) -> None:
-        config = connection.get_connection_params()
-        names = ("host", "port", "user", "password", "dbname")
-        self.connection = psycopg.connect(autocommit=True, **{name: config[name] for name in names if name in config})
+    def __init__(self, url: str) -> None:
+        self.connection = psycopg.connect(direct_url(url), autocommit=True)
         self.connection.execute("LISTEN jobs")
 
     def heard(self) -> list[str]:
@@ -49,8 +48,8 @@ class Ear:
 
 
 @pytest.fixture
-def ear() -> Iterator[Ear]:
-    one = Ear()
+def ear(database_url: str) -> Iterator[Ear]:
+    one = Ear(database_url)
     yield one
     one.connection.close()
 
@@ -133,6 +132,7 @@ def test_notify_can_be_switched_off(ear: Ear) -> None:
     assert ear.heard() == []
 
 
+@needs_a_session
 def test_a_notify_that_fails_reaches_no_caller(caplog: pytest.LogCaptureFixture) -> None:
     def cut_the_connection() -> None:
         pid = connection.connection.info.backend_pid
@@ -156,6 +156,7 @@ def _terminate(condition: str, *params: Any) -> int:
         return int(cursor.fetchone()[0])
 
 
+@needs_a_session
 @override_settings(JOBS=DEAF)
 def test_an_idle_worker_hears_of_a_new_job() -> None:
     with running() as one:
@@ -164,6 +165,7 @@ def test_an_idle_worker_hears_of_a_new_job() -> None:
         wait_until(lambda: Job.objects.succeeded().count() == 1)
 
 
+@needs_a_session
 @override_settings(JOBS=DEAF)
 def test_a_scheduler_hears_of_a_job_due_before_its_next_poll() -> None:
     with running() as one:
@@ -172,6 +174,7 @@ def test_a_scheduler_hears_of_a_job_due_before_its_next_poll() -> None:
         wait_until(lambda: Job.objects.succeeded().count() == 1)
 
 
+@needs_a_session
 @override_settings(JOBS=DEAF)
 def test_a_cancel_is_heard_long_before_the_next_heartbeat() -> None:
     job = wait.enqueue(3600)
@@ -182,6 +185,7 @@ def test_a_cancel_is_heard_long_before_the_next_heartbeat() -> None:
         wait_until(lambda: Job.objects.get().state == State.CANCELLED)
 
 
+@needs_a_session
 @override_settings(JOBS=DEAF)
 def test_a_drain_is_heard_long_before_the_next_heartbeat() -> None:
     with running() as one:
@@ -192,6 +196,7 @@ def test_a_drain_is_heard_long_before_the_next_heartbeat() -> None:
     assert one.code == 76
 
 
+@needs_a_session
 @override_settings(JOBS=DEAF)
 def test_a_listener_that_is_cut_off_listens_again_and_looks_once() -> None:
     with running() as one:

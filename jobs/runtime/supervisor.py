@@ -10,7 +10,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import FrameType
 
 from django.utils.autoreload import get_child_arguments
@@ -194,6 +195,22 @@ def link_to_supervisor() -> socket.socket | None:
 def replaces_another() -> bool:
     """Say whether this process carries on for one with the same code."""
     return bool(os.environ.pop(REPLACES, ""))
+
+
+def tell_ready(link: socket.socket | None) -> None:
+    """Say that this worker process is ready, if there is a supervisor to hear it."""
+    if link is not None:
+        with suppress(OSError):
+            link.send(READY)
+
+
+def stop_without_supervisor(link: socket.socket, stop: Callable[[str], None]) -> None:
+    """Wait for the link's end, which is the supervisor's death, and stop: nobody else would."""
+    # A supervisor that dies with our word unread resets the link instead of ending it.
+    with suppress(OSError):
+        while link.recv(1):
+            continue
+    stop("the supervisor is gone")
 
 
 def set_title(text: str) -> None:

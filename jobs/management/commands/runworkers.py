@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import logging
 import socket
 import sys
@@ -19,7 +18,14 @@ from ...exceptions import InvalidJob
 from ...models import Job
 from ...registry import check_queue
 from ...runtime.plan import Plan
-from ...runtime.supervisor import READY, Supervisor, link_to_supervisor, replaces_another, set_title
+from ...runtime.supervisor import (
+    Supervisor,
+    link_to_supervisor,
+    replaces_another,
+    set_title,
+    stop_without_supervisor,
+    tell_ready,
+)
 from ...runtime.worker import Worker, leave
 
 
@@ -89,11 +95,11 @@ class Command(BaseCommand):
 
     def _work(self, plan: Plan, link: socket.socket | None, *, verbosity: int) -> None:
         queues = ", ".join(plan.queues) or "all queues"
-        worker = Worker(plan, on_ready=lambda: _say_ready(link))
+        worker = Worker(plan, on_ready=lambda: tell_ready(link))
         worker.handle_signals(supervised=link is not None)
         set_title(f"worker {worker.name} of {queues}")
         if link is not None:
-            threading.Thread(target=_stop_without_supervisor, args=(link, worker), daemon=True).start()
+            threading.Thread(target=stop_without_supervisor, args=(link, worker.stop), daemon=True).start()
         if verbosity:
             self.stdout.write(
                 f"Worker {worker.name} runs {plan.concurrency} at a time from {queues}. Stop it with Ctrl-C."
@@ -116,22 +122,6 @@ def _log_to_the_console(verbosity: int) -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger.addHandler(handler)
     logger.setLevel(logging.INFO if verbosity > 1 else logging.WARNING)
-
-
-def _say_ready(link: socket.socket | None) -> None:
-    """Tell the supervisor; one that has just died is noticed by whoever listens on the link."""
-    if link is not None:
-        with contextlib.suppress(OSError):
-            link.send(READY)
-
-
-def _stop_without_supervisor(link: socket.socket, worker: Worker) -> None:
-    """Wait for the link's end, which is the supervisor's death, and stop: nobody else would."""
-    # A reset is an end, too: the supervisor died with our word still unread.
-    with contextlib.suppress(OSError):
-        while link.recv(1):
-            continue
-    worker.stop("the supervisor is gone")
 
 
 def _positive(text: str) -> int:
