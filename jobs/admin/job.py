@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -18,6 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from .. import operations, registry, stats
+from ..durations import spoken
 from ..models import Job
 from ..operations import Actor
 from ..states import State
@@ -25,8 +27,9 @@ from . import job_page, shown
 from .actions import Action, Offer, Text
 from .base import time_column
 from .enqueueing import enqueue_view, why_not_copy
-from .filters import QueueFilter, StateFilter, chosen_state
+from .filters import ContinueFilter, KindFilter, QueueFilter, StateFilter, chosen_state
 from .job_actions import ACTIONS, CANCEL, STOP
+from .job_list import COLUMNS, COMMON, JobChangeList, columns
 from .steering import SteeredAdmin
 
 ERROR_CHARS = 80
@@ -36,11 +39,11 @@ ERROR_CHARS = 80
 class JobAdmin(SteeredAdmin):
     steering = ACTIONS
     large_columns = stats.LARGE_COLUMNS
-    list_display = ("number", "kind", "queue", "state_shown", "attempt_of_most", "due", "worker", "error_cut")
+    list_display = (*COMMON, *COLUMNS[None])
     list_display_links = ("number", "kind")
-    list_filter = (StateFilter, QueueFilter)
-    search_fields = ("id", "unique_key")
-    search_help_text = _("The id of a job, or the whole unique key of a live or recent one.")
+    list_filter = (StateFilter, ContinueFilter, QueueFilter, KindFilter)
+    search_fields = ("id", "kind", "unique_key")
+    search_help_text = _("The id of a job, or the whole unique key or kind of live or recent ones.")
 
     due = time_column("run_at", _("run at"))
     enqueued = time_column("enqueued_at", _("enqueued at"))
@@ -69,6 +72,12 @@ class JobAdmin(SteeredAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
         jobs: Any = super().get_queryset(request)
         return stats.with_signs(jobs)
+
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        return columns(request)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return JobChangeList
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         state = chosen_state(request)
@@ -157,6 +166,10 @@ class JobAdmin(SteeredAdmin):
     @admin.display(description=_("worker"))
     def worker(self, job: Job) -> str:
         return job.lease_owner
+
+    @admin.display(description=_("took"))
+    def took(self, job: Job) -> str:
+        return spoken(job.finished_at - job.started_at if job.finished_at and job.started_at else None)
 
     @admin.display(description=_("error"))
     def error_cut(self, job: Job) -> str:

@@ -11,9 +11,7 @@ from django.contrib.admin.templatetags.admin_urls import add_preserved_filters
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import QuerySet
-from django.forms import Media
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.functional import lazy
 from django.utils.translation import gettext as _
@@ -21,11 +19,11 @@ from django.utils.translation import gettext as _
 from .. import stats
 from ..operations import Actor
 from ..reports import Sentence
+from ..stats import counts
 from .actions import Action, Offer, Text
-from .base import CappedPaginator, ReadOnlyAdmin
+from .base import ReadOnlyAdmin
 
 MOST_SAMPLES = 10
-FORMS = Media(css={"all": ["admin/css/forms.css"]})
 
 
 class SteeredAdmin(ReadOnlyAdmin):
@@ -139,7 +137,7 @@ class SteeredAdmin(ReadOnlyAdmin):
 
     def _do_many(self, request: HttpRequest, action: Action, rows: QuerySet[Any]) -> HttpResponse | None:
         # No more than the list has counted, and so has told the user of.
-        chosen = rows[: CappedPaginator.most]
+        chosen = rows[: counts.MOST]
         form = action.form(request.POST if "confirmed" in request.POST else None, many=True)
         if form.is_valid():
             self._do(request, action, chosen, form)
@@ -167,9 +165,3 @@ class SteeredAdmin(ReadOnlyAdmin):
 
     def _question(self, request: HttpRequest, action: Action, form: Any, *, what: str, **more: Any) -> HttpResponse:
         return self.page(request, "confirm.html", title=action.on(what), action=action, form=form, **more)
-
-    def page(self, request: HttpRequest, template: str, **context: Any) -> HttpResponse:
-        """Return a page of our own within this admin site."""
-        request.current_app = self.admin_site.name
-        common = {**self.admin_site.each_context(request), "opts": self.opts, "media": self.media + FORMS}
-        return TemplateResponse(request, f"admin/jobs/{template}", common | context)
