@@ -384,9 +384,10 @@ def test_a_large_payload_is_cut(admin_client: Client) -> None:
     assert len(html) < 50_000
 
 
+@pytest.mark.parametrize("model", ["job", "jobrun"])
 @pytest.mark.parametrize("object_id", ["0", "9" * 30, "nonsense", "_00"])
-def test_a_job_that_is_not_there_is_said_not_to_be(admin_client: Client, object_id: str) -> None:
-    response = admin_client.get(f"/admin/jobs/job/{object_id}/change/", follow=True)
+def test_a_row_that_is_not_there_is_said_not_to_be(admin_client: Client, object_id: str, model: str) -> None:
+    response = admin_client.get(f"/admin/jobs/{model}/{object_id}/change/", follow=True)
 
     assert response.status_code == 200
     assert "exist" in told(response)[0]

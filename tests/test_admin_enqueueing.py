@@ -148,6 +148,16 @@ def test_a_hint_that_cannot_be_read_asks_for_json(handlers: None) -> None:
     assert arguments("odd", value="[1]") == ([], {"value": [1]})
 
 
+def test_a_default_that_is_no_json_is_not_shown_and_stays_the_handlers(handlers: None) -> None:
+    job_decorator("objecting")(_objecting)
+
+    assert arguments("objecting", a="") == ([], {})
+
+
+def _objecting(a: object = object()) -> None:
+    """Have a default that cannot be written."""
+
+
 def test_stored_arguments_are_known_by_their_parameters(handlers: None) -> None:
     placed = registry.resolve("placed")
 
@@ -364,5 +374,10 @@ def test_what_may_still_run_is_not_copied(admin_client: Client, make: Any) -> No
     assert Job.objects.count() == 1
 
 
-def test_a_copy_of_what_is_not_there_is_not_found(admin_client: Client) -> None:
-    assert admin_client.get(form_url(copy="404")).status_code == 404
+@pytest.mark.parametrize("copy", ["404", "%00", "x", ""])
+def test_a_copy_of_what_is_not_there_is_not_found(admin_client: Client, copy: str) -> None:
+    assert admin_client.get(form_url(copy=copy)).status_code == 404
+
+
+def test_a_kind_that_cannot_be_leads_to_those_there_are(admin_client: Client) -> None:
+    assert "What it does" in admin_client.get(form_url(kind="%00")).content.decode()
