@@ -48,6 +48,10 @@ class InvalidZone(InvalidSchedule):
     """There is no time zone of this name."""
 
 
+class TooSlow(JobsError):
+    """The database needed longer for this than a page may take: ask for less."""
+
+
 class InvalidHandler(JobsError, ImproperlyConfigured):
     """The function cannot be registered as a handler."""
 

@@ -18,14 +18,15 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import path, reverse
 
 from jobs import clock, leases, operations, stats
+from jobs import job as job_decorator
 from jobs.admin import JobAdmin, JobEventAdmin, JobRunAdmin
-from jobs.admin.base import CappedPaginator
 from jobs.models import Job, JobEvent, JobRun, Queue, Worker
 from jobs.operations import Actor
 from jobs.outcomes import Discarded, Failed, Failure
-from jobs.stats import search
+from jobs.stats import counts, search
 from tests.jobs import echo, noop
 from tests.leasing import claim, make_worker, settle, settlement, silence
+from tests.registering import own_registry
 
 pytestmark = pytest.mark.django_db
 
@@ -94,9 +95,20 @@ def listed(client: Client, **query: Any) -> list[int]:
     return [job.pk for job in client.get(url("job_changelist"), query).context["cl"].result_list]
 
 
-def act(client: Client, action: str, *rows: Any, model: str = "job", **more: Any) -> Any:
+def ask(client: Client, action: str, *rows: Any, model: str = "job", **more: Any) -> Any:
+    """Choose an action in the list."""
     ticked = {"action": action, "_selected_action": [row.pk for row in rows], "index": 0}
     return client.post(url(f"{model}_changelist"), ticked | more)
+
+
+def act(client: Client, action: str, *rows: Any, **more: Any) -> Any:
+    """Choose it and say yes."""
+    return ask(client, action, *rows, confirmed="yes", **more)
+
+
+def reads(queries: CaptureQueriesContext) -> list[str]:
+    """Return the statements that read a table."""
+    return [query["sql"] for query in queries if ' FROM "' in query["sql"]]
 
 
 def told(response: Any) -> list[str]:
@@ -120,13 +132,13 @@ def test_the_list_shows_what_a_job_is_and_how_it_stands(admin_client: Client) ->
 def test_the_list_shows_the_worker_that_has_the_job(admin_client: Client) -> None:
     running_job()
 
-    assert ">w1<" in admin_client.get(url("job_changelist")).content.decode()
+    assert ">w1<" in admin_client.get(url("job_changelist"), {"state": "running"}).content.decode()
 
 
 def test_a_tried_job_that_waits_is_shown_as_backing_off(admin_client: Client) -> None:
     backing_off_job()
 
-    html = admin_client.get(url("job_changelist")).content.decode()
+    html = admin_client.get(url("job_changelist")).content.decode().partition('id="result_list"')[2]
 
     assert "</span> Backing off" in html
     assert "</span> Scheduled" not in html
@@ -291,22 +303,8 @@ def test_the_list_costs_the_same_queries_for_many_jobs_and_reads_no_large_column
     with CaptureQueriesContext(connection) as many:
         admin_client.get(url("job_changelist"))
 
-    assert len(many) == len(few) <= 6
-    assert not [query["sql"] for query in many if '"payload"' in query["sql"] or '"args"' in query["sql"]]
-
-
-def test_a_long_list_is_counted_no_further_than_the_cap(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CappedPaginator, "most", 3)
-    for _ in range(2):
-        noop.enqueue()
-    assert "narrow the list" not in admin_client.get(url("job_changelist")).content.decode()
-
-    for _ in range(5):
-        noop.enqueue()
-
-    response = admin_client.get(url("job_changelist"))
-    assert response.context["cl"].result_count == 3
-    assert "narrow the list" in response.content.decode()
+    assert len(reads(many)) == len(reads(few)) <= 7
+    assert not [sql for sql in reads(many) if '"payload"' in sql or '"args"' in sql]
 
 
 def test_the_page_of_a_job_escapes_all_that_others_wrote(admin_client: Client) -> None:
@@ -386,9 +384,10 @@ def test_a_large_payload_is_cut(admin_client: Client) -> None:
     assert len(html) < 50_000
 
 
+@pytest.mark.parametrize("model", ["job", "jobrun"])
 @pytest.mark.parametrize("object_id", ["0", "9" * 30, "nonsense", "_00"])
-def test_a_job_that_is_not_there_is_said_not_to_be(admin_client: Client, object_id: str) -> None:
-    response = admin_client.get(f"/admin/jobs/job/{object_id}/change/", follow=True)
+def test_a_row_that_is_not_there_is_said_not_to_be(admin_client: Client, object_id: str, model: str) -> None:
+    response = admin_client.get(f"/admin/jobs/{model}/{object_id}/change/", follow=True)
 
     assert response.status_code == 200
     assert "exist" in told(response)[0]
@@ -468,7 +467,7 @@ def test_of_many_jobs_whose_key_is_taken_only_some_are_named(log_in: LogIn) -> N
 def test_all_of_a_long_list_means_as_many_as_were_counted(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(CappedPaginator, "most", 3)
+    monkeypatch.setattr(counts, "MOST", 3)
     jobs = [noop.enqueue() for _ in range(5)]
 
     act(admin_client, "cancel", jobs[0], select_across="1")
@@ -501,7 +500,8 @@ def test_a_ticked_row_that_can_be_none_is_a_bad_request(admin_client: Client, pk
 def test_a_nul_in_the_reason_does_nothing(admin_client: Client) -> None:
     job = noop.enqueue()
 
-    assert act(admin_client, "cancel", job, reason="\0").status_code == 302
+    assert "Null characters" in act(admin_client, "cancel", job, reason="\0").content.decode()
+    assert "Null characters" in admin_client.post(url("job_do", job.pk, "cancel"), {"reason": "\0"}).content.decode()
     assert state_of(job) == "pending"
 
 
@@ -510,14 +510,17 @@ def test_whoever_may_only_look_is_offered_no_action(log_in: LogIn) -> None:
     client = log_in()
 
     assert 'name="action"' not in client.get(url("job_changelist")).content.decode()
-    assert "<button" not in client.get(url("job_change", job.pk)).content.decode().partition('id="content"')[2]
+    page = client.get(url("job_change", job.pk)).content.decode().partition('id="content"')[2]
+    assert 'class="button' not in page
+    assert "formaction" not in page
 
 
-@pytest.mark.parametrize("action", ["retry", "cancel"])
+@pytest.mark.parametrize("action", ["retry", "trigger", "cancel", "discard", "postpone", "reroute"])
 def test_whoever_may_only_look_is_refused_an_action(log_in: LogIn, action: str) -> None:
     dead, pending, client = dead_job(), noop.enqueue(), log_in()
 
     assert act(client, action, dead, pending).status_code == 403
+    assert client.get(url("job_do", dead.pk, action)).status_code == 403
     assert client.post(url("job_do", dead.pk, action)).status_code == 403
     assert (state_of(dead), state_of(pending)) == ("dead", "pending")
 
@@ -541,10 +544,9 @@ def test_an_action_also_needs_the_permission_to_look(client: Client) -> None:
     assert state_of(job) == "pending"
 
 
-def test_nobody_can_add_change_or_delete(admin_client: Client) -> None:
+def test_nobody_can_change_or_delete(admin_client: Client) -> None:
     job = noop.enqueue()
 
-    assert admin_client.get(url("job_add")).status_code == 403
     assert admin_client.post(url("job_change", job.pk), {"state": "dead"}).status_code == 403
     assert admin_client.post(url("job_delete", job.pk), {"post": "yes"}).status_code == 403
     assert act(admin_client, "delete_selected", job).status_code == 403
@@ -567,27 +569,186 @@ def test_a_button_keeps_the_filters_of_the_list(admin_client: Client) -> None:
     kept = "?_changelist_filters=state%3Ddead"
 
     html = admin_client.get(url("job_change", job.pk) + kept).content.decode()
+    assert f'href="{url("job_do", job.pk, "discard")}{kept}"' in html
     response = admin_client.post(url("job_do", job.pk, "retry") + kept)
 
     assert f'formaction="{url("job_do", job.pk, "retry")}{kept}"' in html
     assert response.headers["Location"] == url("job_change", job.pk) + kept
 
 
+def offered(client: Client, job: Job) -> dict[str, str]:
+    """Return what stands against each button of the job's page."""
+    return {offer.name: str(offer.why_not) for offer in client.get(url("job_change", job.pk)).context["offers"]}
+
+
 @pytest.mark.parametrize(
     ("make", "enabled"),
-    [(dead_job, ["retry"]), (noop.enqueue, ["cancel"]), (running_job, ["cancel"])],
-    ids=["dead", "pending", "running"],
+    [
+        (dead_job, {"retry", "discard", "copy"}),
+        (noop.enqueue, {"cancel", "postpone", "reroute"}),
+        (backing_off_job, {"cancel", "postpone", "reroute", "trigger"}),
+        (running_job, {"cancel"}),
+    ],
+    ids=["dead", "pending", "backing off", "running"],
 )
-def test_a_button_that_the_state_forbids_is_disabled(
-    admin_client: Client, make: Callable[[], Job], enabled: list[str]
+def test_a_button_that_the_state_forbids_is_disabled_and_says_why(
+    admin_client: Client, make: Callable[[], Job], enabled: set[str]
 ) -> None:
     job = make()
 
+    offers = offered(admin_client, job)
     html = admin_client.get(url("job_change", job.pk)).content.decode()
 
-    for action in ("retry", "cancel"):
-        button = html.partition(f'formaction="{url("job_do", job.pk, action)}"')[2].partition(">")[0]
-        assert ("disabled title=" in button) == (action not in enabled)
+    assert {name for name, why_not in offers.items() if not why_not} == enabled
+    assert html.count('aria-disabled="true"') == len(offers) - len(enabled)
+    assert all(why_not in html for why_not in offers.values())
+
+
+def test_what_is_barred_by_the_state_is_refused_when_it_is_asked_for(admin_client: Client) -> None:
+    job = dead_job()
+
+    for respond in (admin_client.get, admin_client.post):
+        response = respond(url("job_do", job.pk, "cancel"))
+        assert response.headers["Location"] == url("job_change", job.pk)
+        assert told(response)[-1] == "It has ended."
+
+
+def test_a_page_asks_first_and_names_the_job(admin_client: Client) -> None:
+    job = noop.enqueue()
+
+    html = admin_client.get(url("job_do", job.pk, "cancel")).content.decode()
+
+    assert f'<button type="submit" class="button jobs-danger">Cancel job #{job.pk} noop</button>' in html
+    assert f'href="{url("job_change", job.pk)}" class="button jobs-back" autofocus' in html
+    assert state_of(job) == "pending"
+
+
+def test_a_running_job_is_asked_to_stop(admin_client: Client) -> None:
+    job = running_job()
+
+    assert "Ask to stop…" in admin_client.get(url("job_change", job.pk)).content.decode()
+    html = admin_client.get(url("job_do", job.pk, "cancel")).content.decode()
+    assert f"Ask job #{job.pk} noop to stop" in html
+    response = admin_client.post(url("job_do", job.pk, "cancel"), {"reason": "Wrong file"})
+
+    assert told(response) == ["1 running job was asked to stop."]
+
+
+def test_the_list_asks_first_and_says_how_many(admin_client: Client) -> None:
+    jobs = [noop.enqueue() for _ in range(12)]
+
+    html = ask(admin_client, "cancel", *jobs).content.decode()
+
+    assert '<button type="submit" class="button jobs-danger">Cancel 12 jobs</button>' in html
+    assert html.count('name="_selected_action"') == 12
+    assert html.count("<li>#") == 10
+    assert "and 2 more" in html
+    assert state_of(jobs[0]) == "pending"
+
+
+def test_many_jobs_are_not_discarded_without_a_reason(admin_client: Client) -> None:
+    jobs = [dead_job(), dead_job()]
+
+    refused = act(admin_client, "discard", *jobs)
+    assert "This field is required." in refused.content.decode()
+    assert {state_of(job) for job in jobs} == {"dead"}
+    done = act(admin_client, "discard", *jobs, reason="Known")
+
+    assert told(done) == ["2 jobs were discarded."]
+    assert {state_of(job) for job in jobs} == {"cancelled"}
+    assert set(JobEvent.objects.values_list("kind", "reason")) == {("discarded", "Known")}
+
+
+def test_a_job_is_postponed_to_a_time_that_is_still_to_come(log_in: LogIn) -> None:
+    job, client = noop.enqueue(), log_in("reschedule_job")
+    address = url("job_do", job.pk, "postpone")
+
+    assert 'type="datetime-local"' in client.get(address).content.decode()
+    assert "This field is required." in client.post(address).content.decode()
+    assert "This time has passed." in client.post(address, {"run_at": "2020-01-01T00:00"}).content.decode()
+    response = client.post(address, {"run_at": "2222-02-02T22:22", "reason": "Later"})
+
+    job.refresh_from_db()
+    assert told(response) == ["1 job was postponed."]
+    assert (job.state, f"{job.run_at:%Y-%m-%d %H:%M}") == ("scheduled", "2222-02-02 22:22")
+    assert "→ 2222-02-02 22:22:00\nLater" in client.get(url("job_change", job.pk)).content.decode()
+
+
+def test_a_job_gets_another_queue_and_priority(log_in: LogIn) -> None:
+    job, client = noop.enqueue(), log_in("reschedule_job")
+    address = url("job_do", job.pk, "reroute")
+    html = client.get(address).content.decode()
+    assert 'value="default"' in html
+    assert 'value="0"' in html
+
+    response = client.post(address, {"queue": "mail", "priority": "7"})
+
+    job.refresh_from_db()
+    assert told(response) == ["1 job was changed."]
+    assert (job.queue, job.priority) == ("mail", 7)
+    assert "Queue: default → mail\nPriority: 0 → 7" in client.get(url("job_change", job.pk)).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ({}, "Give a queue, a priority, or both."),
+        ({"queue": "a,b"}, "is no queue name"),
+        ({"priority": "101"}, "less than or equal to 100"),
+        ({"priority": "x"}, "Enter a whole number."),
+    ],
+    ids=str,
+)
+def test_a_queue_or_priority_that_cannot_be_is_refused(admin_client: Client, values: Any, error: str) -> None:
+    job = noop.enqueue()
+
+    response = act(admin_client, "reroute", job, **values)
+
+    assert error in response.content.decode()
+    assert not JobEvent.objects.exists()
+
+
+def test_many_jobs_get_another_priority_and_keep_their_queues(admin_client: Client) -> None:
+    jobs = [noop.enqueue(), noop.using(queue="mail").enqueue()]
+
+    act(admin_client, "reroute", *jobs, priority="-5")
+
+    assert list(Job.objects.order_by("pk").values_list("queue", "priority")) == [("default", -5), ("mail", -5)]
+
+
+def test_a_scheduled_job_is_run_now(log_in: LogIn) -> None:
+    job, client = noop.using(delay=60).enqueue(), log_in("reschedule_job")
+
+    response = client.post(url("job_do", job.pk, "trigger"))
+
+    assert told(response) == ["1 job is pending now."]
+    assert state_of(job) == "pending"
+
+
+def test_a_queue_is_paused_until_a_time(log_in: LogIn) -> None:
+    queue, client = Queue.objects.create(name="mail"), log_in("pause_queue")
+
+    client.post(url("queue_do", queue.pk, "pause"), {"resume_at": "2222-02-02T22:22", "reason": "Upgrade"})
+
+    queue.refresh_from_db()
+    assert queue.resume_at is not None
+    assert (queue.pause_reason, queue.resume_at.year) == ("Upgrade", 2222)
+
+
+def test_a_kind_of_its_own_permission_is_not_started_by_whoever_lacks_it(log_in: LogIn) -> None:
+    with own_registry():
+        refund = job_decorator("refund", permission="auth.add_user")(lambda: None)
+        dead, waiting = refund.enqueue(), refund.using(delay=60).enqueue()
+        dead.cancel()
+        client = log_in("retry_job", "reschedule_job")
+
+        assert "needs the permission auth.add_user" in offered(client, dead)["retry"]
+        assert "needs the permission auth.add_user" in offered(client, waiting)["trigger"]
+        client.post(url("job_do", dead.pk, "retry"))
+        response = act(client, "trigger", waiting)
+
+        assert (state_of(dead), state_of(waiting)) == ("cancelled", "scheduled")
+        assert told(response)[-1].startswith("1 job was left alone: its kind has a permission of its own")
 
 
 def test_a_job_that_was_asked_to_stop_cannot_be_asked_again(admin_client: Client) -> None:
@@ -597,11 +758,18 @@ def test_a_job_that_was_asked_to_stop_cannot_be_asked_again(admin_client: Client
     assert "It has been asked to stop." in admin_client.get(url("job_change", job.pk)).content.decode()
 
 
-def test_a_button_is_not_pressed_by_following_a_link(admin_client: Client) -> None:
-    job = noop.enqueue()
+@pytest.mark.parametrize("action", ["retry", "trigger", "cancel", "discard", "postpone", "reroute"])
+def test_nothing_is_done_by_following_a_link(admin_client: Client, action: str) -> None:
+    jobs = [dead_job(), backing_off_job(), noop.enqueue()]
+    before = [state_of(job) for job in jobs]
 
-    assert admin_client.get(url("job_do", job.pk, "cancel")).status_code == 405
-    assert state_of(job) == "pending"
+    for job in jobs:
+        admin_client.get(
+            url("job_do", job.pk, action), {"run_at": "2222-02-02T22:22", "queue": "x", "confirmed": "yes"}
+        )
+
+    assert [state_of(job) for job in jobs] == before
+    assert not JobEvent.objects.exists()
 
 
 def test_a_button_needs_its_csrf_token(log_in: LogIn) -> None:

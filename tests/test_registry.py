@@ -182,6 +182,7 @@ def numbers() -> Iterator[int]:
         pytest.param(lambda: job("x", never_retry=[int])(plain), "never_retry has <class 'int'>", id="no exception"),
         pytest.param(lambda: job("x", never_retry=5)(plain), "never_retry=5 is not a list", id="no list"),
         pytest.param(lambda: job("x", aliases=[5])(plain), "kind=5 is no name of a kind", id="alias"),
+        pytest.param(lambda: job("x", permission="refund")(plain), "permission='refund' is no", id="permission"),
     ],
 )
 def test_what_cannot_work_is_refused(decorate: Callable[[], object], message: str) -> None:
@@ -300,3 +301,11 @@ def test_enqueue_makes_a_job_of_the_arguments() -> None:
     enqueued.refresh_from_db()
     assert (enqueued.kind, enqueued.queue) == ("tests.test_registry.with_context", "mail")
     assert (enqueued.args, enqueued.payload) == ([1], {"text": "a"})
+
+
+def test_who_lacks_the_permission_of_a_kind_is_barred_from_all_its_names() -> None:
+    job("refund", permission="billing.refund", aliases=["repay"])(plain)
+    job("mail")(plain)
+
+    assert registry.barred(lambda permission: False) == ["refund", "repay"]
+    assert registry.barred(lambda permission: permission == "billing.refund") == []

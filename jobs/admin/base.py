@@ -11,12 +11,17 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
 from django.db import router
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.forms import Media
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
 
 from .. import stats
+from ..exceptions import TooSlow
+from ..stats import Count, counts
 from . import shown
 
 if TYPE_CHECKING:
@@ -26,21 +31,22 @@ else:
     AnyModelAdmin = admin.ModelAdmin
     AnyPaginator = Paginator
 
+FORMS = Media(css={"all": ["admin/css/forms.css"]})
+
 
 class CappedPaginator(AnyPaginator):
-    """Counts to ``most``, since PostgreSQL reads every row for an exact count; later pages cannot be asked for."""
-
-    most = 10_000
+    """Counts no further than ``stats.Count``; later pages cannot be asked for."""
 
     object_list: QuerySet[Any]
 
     @cached_property
-    def count(self) -> int:
-        return self.object_list.order_by().values("pk")[: self.most].count()
+    def counted(self) -> Count:
+        # In the order of the list, which an index has; without, PostgreSQL may choose to walk through the table.
+        return Count.of(self.object_list.values("pk")[: counts.MOST + 1].count())
 
-    @property
-    def is_capped(self) -> bool:
-        return self.count == self.most
+    @cached_property
+    def count(self) -> int:
+        return self.counted.number
 
 
 class FixedOrderChangeList(ChangeList):
@@ -71,6 +77,39 @@ class ReadOnlyAdmin(AnyModelAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Read where the engine writes: a replica may not know of a new job yet."""
         return super().get_queryset(request).using(router.db_for_write(self.model)).defer(*self.large_columns)
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """Read the page of the list here, where it is limited how long that takes."""
+        with stats.patience(using=router.db_for_write(self.model)):
+            changelist = super().get_changelist_instance(request)
+            len(changelist.result_list)
+        return changelist
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        try:
+            return super().changelist_view(request, extra_context)
+        except TooSlow:
+            return self.page(request, "too_slow.html", status=503, title=_("This took too long"))
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> Any:
+        """Read what the page shows likewise."""
+        try:
+            with stats.patience(using=router.db_for_write(self.model)):
+                return super().changeform_view(request, object_id, form_url, extra_context)
+        except TooSlow:
+            return self.page(request, "too_slow.html", status=503, title=_("This took too long"))
+
+    def page(self, request: HttpRequest, template: str, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Return a page of our own within this admin site."""
+        request.current_app = self.admin_site.name
+        common = {**self.admin_site.each_context(request), "opts": self.opts, "media": self.media + FORMS}
+        return TemplateResponse(request, f"admin/jobs/{template}", common | context, status=status)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return FixedOrderChangeList

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.contrib import admin
@@ -10,10 +11,10 @@ from django.db import router
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from .. import stats
+from .. import registry, stats
 from ..exceptions import InvalidJob
 from ..models import Queue
-from ..registry import check_queue
+from ..options import check_kind, check_queue
 from ..stats import ShownState
 
 MOST_LISTED = 100
@@ -25,12 +26,24 @@ def chosen_state(request: HttpRequest) -> ShownState | None:
     return ShownState(value) if value in ShownState.values else None
 
 
-class StateFilter(admin.SimpleListFilter):
-    title = _("state")
-    parameter_name = "state"
+class HiddenFilter(admin.SimpleListFilter):
+    """A filter that is chosen elsewhere on the page than in the list of filters."""
+
+    template = "admin/jobs/hidden_filter.html"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return list(ShownState.choices)
+        return []
+
+    def has_output(self) -> bool:
+        """Say yes, or it would not be applied."""
+        return True
+
+
+class StateFilter(HiddenFilter):
+    """The tabs above the list."""
+
+    title = _("state")
+    parameter_name = "state"
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         if self.value() is None:
@@ -41,31 +54,66 @@ class StateFilter(admin.SimpleListFilter):
         return stats.in_shown_state(queryset, shown)
 
 
-class QueueFilter(admin.SimpleListFilter):
-    title = _("queue")
-    parameter_name = "queue"
+class ContinueFilter(HiddenFilter):
+    """What follows the last page of a list that is longer than its pages."""
+
+    title = _("after")
+    parameter_name = "after"
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        place = self.value()
+        if place is None:
+            return queryset
+        try:
+            return stats.beyond(queryset, chosen_state(request), place)
+        except InvalidJob as error:
+            raise IncorrectLookupParameters(str(error)) from error
+
+
+class NameFilter(admin.SimpleListFilter):
+    """A filter by a name, among the newest jobs where no index serves it."""
+
+    check: Callable[[object], None]
+    indexed: Collection[ShownState] = ()
 
     def __init__(self, request: HttpRequest, *args: Any) -> None:
         super().__init__(request, *args)
-        self.is_windowed = chosen_state(request) not in {ShownState.PENDING, ShownState.RUNNING}
+        self.is_windowed = chosen_state(request) not in self.indexed
         if self.is_windowed:
-            self.title = _("queue (newest 100,000 jobs)")
+            self.title = _("%(name)s (newest 100,000 jobs)") % {"name": self.title}
+
+    def has_output(self) -> bool:
+        """Filter by a name that nobody has met yet, too."""
+        return self.value() is not None or super().has_output()
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        name = self.value()
+        if name is None:
+            return queryset
+        try:
+            type(self).check(name)
+        except InvalidJob as error:
+            raise IncorrectLookupParameters(str(error)) from error
+        jobs = queryset.filter(**{str(self.parameter_name): name})
+        return stats.newest(jobs) if self.is_windowed else jobs
+
+
+class QueueFilter(NameFilter):
+    title = _("queue")
+    parameter_name = "queue"
+    check = staticmethod(check_queue)
+    indexed = (ShownState.PENDING, ShownState.RUNNING)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         names = Queue.objects.using(router.db_for_write(Queue)).order_by("name").values_list("name", flat=True)
         return [(name, name) for name in names[:MOST_LISTED]]
 
-    def has_output(self) -> bool:
-        """Filter by a queue that nobody has met yet, too."""
-        return self.value() is not None or super().has_output()
 
-    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        queue = self.value()
-        if queue is None:
-            return queryset
-        try:
-            check_queue(queue)
-        except InvalidJob as error:
-            raise IncorrectLookupParameters(str(error)) from error
-        jobs = queryset.filter(queue=queue)
-        return stats.newest(jobs) if self.is_windowed else jobs
+class KindFilter(NameFilter):
+    title = _("kind")
+    parameter_name = "kind"
+    check = staticmethod(check_kind)
+    indexed = (ShownState.RUNNING,)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(kind, kind) for kind in registry.kinds()[:MOST_LISTED]]

@@ -1,4 +1,4 @@
-"""Jobs: the list, the page of one with its timeline, and Retry and Cancel on both."""
+"""Jobs: the list, and the page of one."""
 
 from __future__ import annotations
 
@@ -6,25 +6,30 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
-from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from .. import operations, reports, states, stats
+from .. import operations, registry, stats
+from ..durations import spoken
 from ..models import Job
-from ..states import LIVE
+from ..operations import Actor
+from ..states import State
 from . import job_page, shown
+from .actions import Action, Offer, Text
 from .base import time_column
-from .filters import QueueFilter, StateFilter, chosen_state
+from .enqueueing import enqueue_view, why_not_copy
+from .filters import ContinueFilter, KindFilter, QueueFilter, StateFilter, chosen_state
+from .job_actions import ACTIONS, CANCEL, STOP
+from .job_list import COLUMNS, COMMON, JobChangeList, columns
 from .steering import SteeredAdmin
 
 ERROR_CHARS = 80
@@ -32,14 +37,13 @@ ERROR_CHARS = 80
 
 @admin.register(Job)
 class JobAdmin(SteeredAdmin):
-    actions = ("retry", "cancel")
-    buttons = {"retry": _("Retry"), "cancel": _("Cancel")}
+    steering = ACTIONS
     large_columns = stats.LARGE_COLUMNS
-    list_display = ("number", "kind", "queue", "state_shown", "attempt_of_most", "due", "worker", "error_cut")
+    list_display = (*COMMON, *COLUMNS[None])
     list_display_links = ("number", "kind")
-    list_filter = (StateFilter, QueueFilter)
-    search_fields = ("id", "unique_key")
-    search_help_text = _("The id of a job, or the whole unique key of a live or recent one.")
+    list_filter = (StateFilter, ContinueFilter, QueueFilter, KindFilter)
+    search_fields = ("id", "kind", "unique_key")
+    search_help_text = _("The id of a job, or the whole unique key or kind of live or recent ones.")
 
     due = time_column("run_at", _("run at"))
     enqueued = time_column("enqueued_at", _("enqueued at"))
@@ -69,6 +73,12 @@ class JobAdmin(SteeredAdmin):
         jobs: Any = super().get_queryset(request)
         return stats.with_signs(jobs)
 
+    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
+        return columns(request)
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return JobChangeList
+
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         state = chosen_state(request)
         return self.ordering if state is None else state.order
@@ -93,46 +103,52 @@ class JobAdmin(SteeredAdmin):
         if not self.may(request, "view_job_payload"):
             raise PermissionDenied
         job: Any = self.row(request, object_id)
-        operations.note_payload_viewed(job, **self.decision(request))
-        context = {
-            **self.admin_site.each_context(request),
-            "title": _("Data, unmasked"),
-            "opts": self.opts,
-            "original": job,
-            "media": self.media,
-            "back_url": self.url(Job, "change", job.pk),
-            "page": {"documents": job_page.shown_documents(stats.documents(job, unmasked=True))},
-        }
-        request.current_app = self.admin_site.name
-        return TemplateResponse(request, "admin/jobs/job/payload.html", context)
+        operations.note_payload_viewed(job, actor=Actor.of(request.user))
+        documents = job_page.shown_documents(stats.documents(job, unmasked=True))
+        back = self.kept(request, self.url(Job, "change", job.pk))
+        title = _("Data, unmasked")
+        return self.page(
+            request, "job/payload.html", title=title, original=job, back_url=back, page={"documents": documents}
+        )
 
     def queue_link(self, job: Job) -> SafeString:
         """Return the name of the queue, linked to its jobs in the list."""
         query = urlencode({"queue": job.queue})
         return format_html('<a href="{}?{}">{}</a>', self.url(Job, "changelist"), query, job.queue)
 
-    def has_retry_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, "retry_job")
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.may(request, "enqueue_job")
 
-    def has_cancel_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, "cancel_job")
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Enqueue instead."""
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        return enqueue_view(self, request)
 
-    def why_not(self, action: str, row: Job) -> str | Promise:
-        if action == "retry":
-            return "" if row.state in states.RETRY.sources else _("Only dead and cancelled jobs can be retried.")
-        if row.state not in LIVE:
-            return _("It has ended.")
-        return _("It has been asked to stop.") if row.cancel_requested_at else ""
+    def offers(self, request: HttpRequest, row: Job) -> list[Offer]:
+        """Add that a job can be copied."""
+        offers = super().offers(request, row)
+        if self.has_add_permission(request):
+            why_not = why_not_copy(row) or self._kind_why_not(request, row)
+            url = f"{self.url(Job, 'add')}?copy={row.pk}"
+            offers.append(Offer(name="copy", label=_("Copy"), url=url, why_not=why_not, asks=True))
+        return offers
 
-    @admin.action(permissions=["retry"], description=_("Retry selected %(verbose_name_plural)s"))
-    def retry(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        report = operations.retry(self.chosen(queryset), **self.decision(request))
-        self.tell(request, *reports.of_retry(report))
+    def fitted(self, action: Action, row: Job) -> Action:
+        return STOP if action is CANCEL and row.state == State.RUNNING else action
 
-    @admin.action(permissions=["cancel"], description=_("Cancel selected %(verbose_name_plural)s"))
-    def cancel(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
-        report = operations.cancel(self.chosen(queryset), **self.decision(request))
-        self.tell(request, *reports.of_cancel(report))
+    def why_not(self, request: HttpRequest, action: Action, row: Job) -> Text:
+        """Add that the kind of the job may have a permission of its own."""
+        return super().why_not(request, action, row) or (self._kind_why_not(request, row) if action.starts else "")
+
+    def _kind_why_not(self, request: HttpRequest, row: Job) -> Text:
+        definition = registry.find(row.kind)
+        permission = definition.options.permission if definition else None
+        if permission is None or request.user.has_perm(permission):
+            return ""
+        return _("Whoever starts jobs of this kind needs the permission %s.") % permission
 
     @admin.display(description=_("id"))
     def number(self, job: Job) -> str:
@@ -150,6 +166,10 @@ class JobAdmin(SteeredAdmin):
     @admin.display(description=_("worker"))
     def worker(self, job: Job) -> str:
         return job.lease_owner
+
+    @admin.display(description=_("took"))
+    def took(self, job: Job) -> str:
+        return spoken(job.finished_at - job.started_at if job.finished_at and job.started_at else None)
 
     @admin.display(description=_("error"))
     def error_cut(self, job: Job) -> str:

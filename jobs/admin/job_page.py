@@ -32,8 +32,14 @@ def page(admin: JobAdmin, request: HttpRequest, job: Job) -> dict[str, Any]:
         "timeline": timeline(stats.timeline(job)),
         "runs_url": f"{admin.url(JobRun, 'changelist')}?q={job.pk}" if admin.admin_site.is_registered(JobRun) else "",
         "documents": shown_documents(documents),
-        "unmask_url": admin.url(Job, "payload", job.pk) if is_masked and admin.may(request, "view_job_payload") else "",
+        "unmask_url": _unmask_url(admin, request, job) if is_masked else "",
     }
+
+
+def _unmask_url(admin: JobAdmin, request: HttpRequest, job: Job) -> str:
+    if not admin.may(request, "view_job_payload"):
+        return ""
+    return admin.kept(request, admin.url(Job, "payload", job.pk))
 
 
 def _facts(admin: JobAdmin, job: Job) -> Iterator[tuple[str, Any]]:
@@ -44,6 +50,8 @@ def _facts(admin: JobAdmin, job: Job) -> Iterator[tuple[str, Any]]:
         yield _("Worker"), job.lease_owner
     if job.unique_key is not None:
         yield _("Unique key"), job.unique_key
+    if job.copied_from_id is not None:
+        yield _("Copied from"), admin.link(Job, job.copied_from_id, f"#{job.copied_from_id}")
 
 
 def _progress(documents: list[Document]) -> Progress | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
@@ -18,14 +18,51 @@ from .. import operations
 from ..models import Job, Queue
 from ..reports import Sentence
 from . import shown
+from .actions import Action
 from .base import time_column
+from .forms import PauseForm
 from .steering import SteeredAdmin
+
+
+def _pause(queues: QuerySet[Queue], **values: Any) -> Iterator[Sentence]:
+    names = list(queues.values_list("name", flat=True))
+    for name in names:
+        operations.pause(name, using=queues.db, **values)
+    text = ngettext("%d queue is paused; what runs goes on.", "%d queues are paused; what runs goes on.", len(names))
+    yield Sentence(text % len(names))
+
+
+def _resume(queues: QuerySet[Queue], **values: Any) -> Iterator[Sentence]:
+    for name in list(queues.values_list("name", flat=True)):
+        is_resumed = operations.resume(name, using=queues.db, **values)
+        text = gettext("Queue %s is resumed.") if is_resumed else gettext("Queue %s was not paused.")
+        yield Sentence(text % name, is_good=is_resumed)
+
+
+PAUSE = Action(
+    name="pause",
+    permission="pause_queue",
+    label=_("Pause"),
+    command=_("Pause %(rows)s"),
+    hint=_("Workers claim no more jobs of a paused queue, within a second or so; what runs goes on."),
+    run=_pause,
+    why_not=lambda queue: "",
+    form=PauseForm,
+)
+RESUME = Action(
+    name="resume",
+    permission="pause_queue",
+    label=_("Resume"),
+    command=_("Resume %(rows)s"),
+    run=_resume,
+    why_not=lambda queue: _("It is not paused.") if queue.paused_at is None else "",
+    asks=False,
+)
 
 
 @admin.register(Queue)
 class QueueAdmin(SteeredAdmin):
-    actions = ("pause", "resume")
-    buttons = {"pause": _("Pause"), "resume": _("Resume")}
+    steering = (PAUSE, RESUME)
     fields = ("name", "status", "paused", "paused_by", "pause_reason", "resumes", "jobs_link")
     list_display = fields
     ordering = ("name",)
@@ -38,30 +75,6 @@ class QueueAdmin(SteeredAdmin):
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[QuerySet[Queue], bool]:
         name = search_term.strip()
         return (queryset.filter(name=name) if name else queryset), False
-
-    def has_pause_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, "pause_queue")
-
-    def why_not(self, action: str, row: Queue) -> str | Promise:
-        return _("It is not paused.") if action == "resume" and row.paused_at is None else ""
-
-    @admin.action(permissions=["pause"], description=_("Pause selected %(verbose_name_plural)s"))
-    def pause(self, request: HttpRequest, queryset: QuerySet[Queue]) -> None:
-        names = list(self.chosen(queryset).values_list("name", flat=True))
-        for name in names:
-            operations.pause(name, using=queryset.db, **self.decision(request))
-        text = ngettext(
-            "%d queue is paused; what runs goes on.", "%d queues are paused; what runs goes on.", len(names)
-        )
-        self.tell(request, Sentence(text % len(names)))
-
-    @admin.action(permissions=["pause"], description=_("Resume selected %(verbose_name_plural)s"))
-    def resume(self, request: HttpRequest, queryset: QuerySet[Queue]) -> None:
-        names = list(self.chosen(queryset).values_list("name", flat=True))
-        resumed = [name for name in names if operations.resume(name, using=queryset.db, **self.decision(request))]
-        for name in names:
-            text = gettext("Queue %s is resumed.") if name in resumed else gettext("Queue %s was not paused.")
-            self.tell(request, Sentence(text % name, is_good=name in resumed))
 
     @admin.display(description=_("status"))
     def status(self, queue: Queue) -> SafeString:

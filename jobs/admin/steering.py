@@ -1,87 +1,92 @@
-"""Actions with a reason, for the rows ticked in a list and, as buttons, for the row of one page."""
+"""Admins whose rows people act on: from the list, for those that are ticked, and from the page of one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from django import forms
 from django.contrib import messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME, ActionForm
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.templatetags.admin_urls import add_preserved_filters
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
-from django.utils.decorators import method_decorator
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST
+from django.utils.functional import lazy
+from django.utils.translation import gettext as _
 
 from .. import stats
 from ..operations import Actor
-from ..payload import storable_text
 from ..reports import Sentence
-from .base import CappedPaginator, ReadOnlyAdmin
+from ..stats import counts
+from .actions import Action, Offer, Text
+from .base import ReadOnlyAdmin
 
-
-class ReasonForm(ActionForm):
-    """The box above a list, with room to say why."""
-
-    reason = forms.CharField(label=_("Reason:"), required=False, max_length=500)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """A button on the page of one row. ``why_not`` says what stands against it, and is empty if nothing does."""
-
-    label: str | Promise
-    url: str
-    why_not: str | Promise
+MOST_SAMPLES = 10
 
 
 class SteeredAdmin(ReadOnlyAdmin):
-    """
-    Base of the admins whose rows people act on.
+    """Base of the admins whose rows people act on; ``steering`` is what they can do."""
 
-    ``buttons`` maps the name of an action to what its button says. An action
-    that lists permission ``y`` needs ``<app>.y_<model>``.
-    """
+    steering: Sequence[Action] = ()
 
-    action_form = ReasonForm
-    buttons: Mapping[str, str | Promise] = {}
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.actions = [self._listed(action) for action in self.steering]
 
     def get_urls(self) -> list[URLPattern]:
         name = f"{self.opts.app_label}_{self.opts.model_name}_do"
         do = path("<path:object_id>/do/<str:action>/", self.admin_site.admin_view(self.do_view), name=name)
         return [do, *super().get_urls()]
 
+    def get_actions(self, request: HttpRequest, action_location: Any = None) -> Any:
+        """Leave out what the user may not do. (Before 6.1, Django has no ``action_location``.)"""
+        where = () if action_location is None else (action_location,)
+        barred = {action.name for action in self.steering if not self.may(request, action.permission)}
+        found = super().get_actions(request, *where)
+        return {name: action for name, action in found.items() if name not in barred}
+
     def may(self, request: HttpRequest, codename: str) -> bool:
         """Say whether the user has this permission of ours, beside that to look."""
         return self.has_view_permission(request) and request.user.has_perm(f"{self.opts.app_label}.{codename}")
 
-    def why_not(self, action: str, row: Any) -> str | Promise:
+    def why_not(self, request: HttpRequest, action: Action, row: Any) -> Text:
         """Return what stands against doing ``action`` to ``row``, or nothing."""
-        raise NotImplementedError  # pragma: no cover (each admin has its own)
+        return action.why_not(row)
+
+    def fitted(self, action: Action, row: Any) -> Action:
+        """Return the action as it is worded for ``row``."""
+        return action
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Refuse, rather than overlook, an action that the user was not offered."""
         asked = request.POST.get("action")
         if request.method == "POST" and (asked or not self.get_actions(request)):
-            self._refuse_unless_allowed(request, asked)
-        if any(stats.as_id(pk) is None for pk in request.POST.getlist(ACTION_CHECKBOX_NAME)):
-            raise BadRequest("A ticked row has no id.")
+            if asked not in self.get_actions(request):
+                raise PermissionDenied
+            if any(stats.as_id(pk) is None for pk in request.POST.getlist(ACTION_CHECKBOX_NAME)):
+                raise BadRequest("A ticked row has no id.")
         return super().changelist_view(request, extra_context)
 
-    @method_decorator(require_POST)
     def do_view(self, request: HttpRequest, object_id: str, action: str) -> HttpResponse:
-        """Do ``action`` to one row and return to its page."""
-        self._refuse_unless_allowed(request, action if action in self.buttons else None)
+        """Ask (GET) about, or do (POST), ``action`` to one row, and return to its page."""
+        chosen = next((one for one in self.steering if one.name == action), None)
+        if chosen is None or not self.may(request, chosen.permission):
+            raise PermissionDenied
         row = self.row(request, object_id)
-        getattr(self, action)(request, self.get_queryset(request).filter(pk=row.pk))
-        return HttpResponseRedirect(self._kept(request, self.url(self.model, "change", row.pk)))
+        chosen = self.fitted(chosen, row)
+        back = self.kept(request, self.url(self.model, "change", row.pk))
+        why_not = self.why_not(request, chosen, row)
+        if why_not:
+            self.tell(request, Sentence(str(why_not), is_good=False))
+            return HttpResponseRedirect(back)
+        form = chosen.form(request.POST if request.method == "POST" else None, initial=chosen.initial(row))
+        if form.is_valid():
+            self._do(request, chosen, self.get_queryset(request).filter(pk=row.pk), form)
+            return HttpResponseRedirect(back)
+        what = f"{self.opts.verbose_name} {row}"
+        return self._question(request, chosen, form, what=what, back_url=back, original=row)
 
     def row(self, request: HttpRequest, object_id: str) -> Any:
         """Return the row that an address names."""
@@ -91,40 +96,72 @@ class SteeredAdmin(ReadOnlyAdmin):
         return row
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        context["offers"] = self._offers(request, context["original"])
+        context["offers"] = self.offers(request, context["original"])
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def chosen(self, queryset: QuerySet[Any]) -> Any:
-        """Return no more rows than the list has counted, and so has told the user of."""
-        return queryset[: CappedPaginator.most]
+    def offers(self, request: HttpRequest, row: Any) -> list[Offer]:
+        """Return the buttons of the page of ``row``: what the user may do, with what stands against it."""
+        return [
+            Offer(
+                name=action.name,
+                label=action.label,
+                url=self.kept(request, self.url(self.model, "do", row.pk, action.name)),
+                why_not=self.why_not(request, action, row),
+                asks=action.asks,
+                is_danger=action.is_danger,
+            )
+            for action in (self.fitted(action, row) for action in self.steering)
+            if self.may(request, action.permission)
+        ]
 
-    def decision(self, request: HttpRequest) -> dict[str, Any]:
-        """Return who asks, and why, as ``operations`` take it."""
-        reason = storable_text(request.POST.get("reason", "").strip(), most=500)
-        return {"actor": Actor.of(request.user), "reason": reason}
+    def kept(self, request: HttpRequest, url: str) -> str:
+        """Add the filters of the list that the user came from."""
+        context: Any = {"preserved_filters": self.get_preserved_filters(request), "opts": self.opts}
+        return add_preserved_filters(context, url)
 
     def tell(self, request: HttpRequest, *sentences: Sentence) -> None:
         for sentence in sentences:
             level = messages.SUCCESS if sentence.is_good else messages.WARNING
             self.message_user(request, sentence.text, level)
 
-    def _refuse_unless_allowed(self, request: HttpRequest, action: str | None) -> None:
-        if action not in self.get_actions(request):
-            raise PermissionDenied
+    def _listed(self, action: Action) -> Callable[..., HttpResponse | None]:
+        """Return ``action`` as Django's lists have theirs."""
 
-    def _offers(self, request: HttpRequest, row: Any) -> list[Offer]:
-        allowed = self.get_actions(request)
-        return [
-            Offer(
-                label=label,
-                url=self._kept(request, self.url(self.model, "do", row.pk, action)),
-                why_not=self.why_not(action, row),
-            )
-            for action, label in self.buttons.items()
-            if action in allowed
-        ]
+        def act(admin: SteeredAdmin, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse | None:
+            return admin._do_many(request, action, rows)
 
-    def _kept(self, request: HttpRequest, url: str) -> str:
-        """Add the filters of the list that the user came from."""
-        context: Any = {"preserved_filters": self.get_preserved_filters(request), "opts": self.opts}
-        return add_preserved_filters(context, url)
+        act.__name__ = action.name
+        words: Any = act
+        words.short_description = lazy(lambda: action.on(_("selected %(verbose_name_plural)s")), str)()
+        return act
+
+    def _do_many(self, request: HttpRequest, action: Action, rows: QuerySet[Any]) -> HttpResponse | None:
+        # No more than the list has counted, and so has told the user of.
+        chosen = rows[: counts.MOST]
+        form = action.form(request.POST if "confirmed" in request.POST else None, many=True)
+        if form.is_valid():
+            self._do(request, action, chosen, form)
+            return None
+        count = chosen.count()
+        noun = self.opts.verbose_name if count == 1 else self.opts.verbose_name_plural
+        return self._question(
+            request,
+            action,
+            form,
+            what=f"{count:,} {noun}",
+            back_url=request.get_full_path(),
+            samples=[str(row) for row in chosen[:MOST_SAMPLES]],
+            more=count - MOST_SAMPLES,
+            kept={
+                "action": [action.name],
+                "select_across": [request.POST.get("select_across", "0")],
+                ACTION_CHECKBOX_NAME: request.POST.getlist(ACTION_CHECKBOX_NAME),
+                "confirmed": ["yes"],
+            },
+        )
+
+    def _do(self, request: HttpRequest, action: Action, rows: QuerySet[Any], form: Any) -> None:
+        self.tell(request, *action.run(rows, actor=Actor.of(request.user), **form.cleaned_data))
+
+    def _question(self, request: HttpRequest, action: Action, form: Any, *, what: str, **more: Any) -> HttpResponse:
+        return self.page(request, "confirm.html", title=action.on(what), action=action, form=form, **more)

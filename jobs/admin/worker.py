@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -16,14 +16,42 @@ from .. import operations
 from ..models import Worker
 from ..reports import Sentence
 from . import shown
+from .actions import Action, Text
 from .base import time_column
 from .steering import SteeredAdmin
 
 
+def _drain(workers: QuerySet[Worker], **values: Any) -> Iterator[Sentence]:
+    for name in list(workers.values_list("name", flat=True)):
+        is_asked = operations.drain(name, using=workers.db, **values)
+        done = gettext("Worker %s was asked to finish what it runs and end.")
+        text = done if is_asked else gettext("Worker %s was left alone: it has stopped, or was asked before.")
+        yield Sentence(text % name, is_good=is_asked)
+
+
+def _why_not_drain(worker: Worker) -> Text:
+    if worker.stopped_at is not None:
+        return _("It has stopped.")
+    return _("It has been asked to.") if worker.drain_requested_at else ""
+
+
+DRAIN = Action(
+    name="drain",
+    permission="drain_worker",
+    label=_("Drain"),
+    command=_("Drain %(rows)s"),
+    hint=_(
+        "What is drained claims no more jobs, finishes what it runs, and ends. Its supervisor starts none in its place."
+    ),
+    run=_drain,
+    why_not=_why_not_drain,
+    is_danger=True,
+)
+
+
 @admin.register(Worker)
 class WorkerAdmin(SteeredAdmin):
-    actions = ("drain",)
-    buttons = {"drain": _("Drain")}
+    steering = (DRAIN,)
     list_display = ("name", "status", "running_of_most", "queues_shown", "version", "heartbeat", "started", "refused")
     fields = (
         ("name", "status", "running_of_most", "queues_shown"),
@@ -41,22 +69,6 @@ class WorkerAdmin(SteeredAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Worker]:
         workers: Any = super().get_queryset(request)
         return workers.with_condition()  # type: ignore[no-any-return]
-
-    def has_drain_permission(self, request: HttpRequest) -> bool:
-        return self.may(request, "drain_worker")
-
-    def why_not(self, action: str, row: Worker) -> str | Promise:
-        if row.stopped_at is not None:
-            return _("It has stopped.")
-        return _("It has been asked to.") if row.drain_requested_at else ""
-
-    @admin.action(permissions=["drain"], description=_("Drain selected %(verbose_name_plural)s"))
-    def drain(self, request: HttpRequest, queryset: QuerySet[Worker]) -> None:
-        for name in list(self.chosen(queryset).values_list("name", flat=True)):
-            is_asked = operations.drain(name, using=queryset.db, **self.decision(request))
-            done = gettext("Worker %s was asked to finish what it runs and end.")
-            text = done if is_asked else gettext("Worker %s was left alone: it has stopped, or was asked before.")
-            self.tell(request, Sentence(text % name, is_good=is_asked))
 
     @admin.display(description=_("status"))
     def status(self, worker: Worker) -> SafeString:

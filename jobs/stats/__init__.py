@@ -1,9 +1,12 @@
 """What people are shown: every read that the admin and the command line share. Nothing here changes a row."""
 
-from .documents import NAMES, Document, documents
+from .counts import Count, counts_by_state
+from .data import NAMES, Document, documents
 from .excerpts import LARGE_COLUMNS, Excerpt, excerpt
 from .explanation import explain
 from .history import Moment, duration, texts_of_run, timeline
+from .keyset import beyond, place_of
+from .limits import patience
 from .masking import masked, masked_args
 from .progress import Progress
 from .search import as_id, found, newest
@@ -14,6 +17,7 @@ __all__ = [
     "LARGE_COLUMNS",
     "NAMES",
     "Badge",
+    "Count",
     "Document",
     "Excerpt",
     "Moment",
@@ -22,6 +26,8 @@ __all__ = [
     "ShownState",
     "as_id",
     "badges",
+    "beyond",
+    "counts_by_state",
     "documents",
     "duration",
     "excerpt",
@@ -32,6 +38,8 @@ __all__ = [
     "masked",
     "masked_args",
     "newest",
+    "patience",
+    "place_of",
     "shown_state",
     "texts_of_run",
     "timeline",

@@ -13,7 +13,6 @@ from ..models import Job, JobEvent, JobRun
 from ..outcomes import RunOutcome
 from ..states import State
 from .excerpts import EMPTY, Excerpt, excerpt, with_beginnings, with_ends
-from .tracebacks import Part, folded
 from .wording import described
 
 NEWEST_RUNS = 20
@@ -32,10 +31,6 @@ class Moment:
     text: str = ""
     traceback: Excerpt = EMPTY
     log: Excerpt = EMPTY
-
-    @property
-    def traceback_parts(self) -> list[Part]:
-        return folded(self.traceback.text)
 
 
 def timeline(job: Job) -> list[Moment]:

@@ -18,15 +18,16 @@ def newest(jobs: JobQuerySet) -> JobQuerySet:
 
 
 def found(jobs: JobQuerySet, term: str) -> JobQuerySet:
-    """Filter to the job with this id, and those that hold or, among the newest, held this unique key."""
+    """Filter to the job with this id, those that hold or held this unique key, and those of this kind (the newest)."""
     everywhere = Job.objects.using(jobs.db)
     job_id = as_id(term)
     keyed = everywhere.filter(unique_key=term)
-    # Asked for one by one, since no plan for the three together uses all their indexes.
+    # Asked for one by one, since no plan for all of them together uses all their indexes.
     sources = (
         everywhere.filter(pk__in=[] if job_id is None else [job_id]),
         keyed.filter(state__in=LIVE),
         newest(keyed)[:MOST_FOUND],
+        newest(everywhere.filter(kind=term)).order_by("-pk")[:MOST_FOUND],
     )
     return jobs.filter(pk__in={pk for source in sources for pk in source.values_list("pk", flat=True)})
 

@@ -25,8 +25,8 @@ def running(job: Job, facts: Facts) -> Sentences:
         }
     if job.cancel_requested_at is not None:
         yield from _cancelling(job.cancel_requested_at, facts)
-    if job.lease_expires_at is not None:
-        yield from _lease(job.lease_expires_at, facts)
+    assert job.lease_expires_at is not None  # noqa: S101 (a check constraint holds it)
+    yield from _lease(job.lease_expires_at, facts)
 
 
 def _cancelling(asked_at: datetime, facts: Facts) -> Sentences:

@@ -1,0 +1,60 @@
+"""Going on in a long list where its last page ended, without reading what came before."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db import connections
+from django.db.models import DateTimeField, Q, Subquery, Value
+from django.db.models.functions import Coalesce
+
+from ..admission import check_moment
+from ..exceptions import InvalidJob
+from ..models import Job
+from ..models.queryset import JobQuerySet
+from .search import as_id
+from .signs import ShownState
+
+
+def place_of(job: Job, shown: ShownState | None) -> str:
+    """Return, as text, the place of ``job`` in the list of all jobs or of those of one state."""
+    column, _ = _order(shown)
+    at: datetime | None = getattr(job, column) if column else None
+    return f"{job.pk}" if at is None else f"{job.pk}@{at.isoformat()}"
+
+
+def beyond(jobs: JobQuerySet, shown: ShownState | None, place: str) -> JobQuerySet:
+    """Filter to what comes after that place in the same list; raise ``InvalidJob`` if it is none."""
+    column, is_rising = _order(shown)
+    text, _, moment = place.partition("@")
+    job_id = as_id(text)
+    if job_id is None or bool(moment) != bool(column):
+        raise InvalidJob(f"{place!r} is no place in this list.")
+    if not column:
+        return jobs.filter(pk__lt=job_id)
+    at, side = _stored(jobs, job_id, column, _moment(moment)), "gt" if is_rising else "lt"
+    # The first condition is what an index serves.
+    within = Q(**{f"{column}__{side}e": at})
+    return jobs.filter(within, Q(**{f"{column}__{side}": at}) | Q(**{column: at, f"pk__{side}": job_id}))
+
+
+def _stored(jobs: JobQuerySet, job_id: int, column: str, at: datetime) -> Any:
+    """Return a time as the database compares it: SQLite has text, which may have been written in several ways."""
+    if connections[jobs.db].vendor != "sqlite":
+        return at
+    own = Job.objects.using(jobs.db).filter(pk=job_id).values(column)[:1]
+    return Coalesce(Subquery(own), Value(at, output_field=DateTimeField()))
+
+
+def _order(shown: ShownState | None) -> tuple[str, bool]:
+    """Return the column of time by which the list is ordered, if by any, and whether it rises."""
+    first = "-pk" if shown is None else shown.order[0]
+    return first.lstrip("-").replace("pk", ""), not first.startswith("-")
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return check_moment(datetime.fromisoformat(text), "place")
+    except ValueError as error:
+        raise InvalidJob(f"{text!r} is no time.") from error
