@@ -23,7 +23,7 @@ from .scale import Scale
 SIZES = (1, 2, 4, 8)
 KILLED_FROM = 4
 # Short, so that many deaths fit into a round: what comes on top of the lease is the same with any.
-SHORT_LEASE = {"LEASE_SECONDS": 3, "HEARTBEAT_SECONDS": 1}
+SHORT_LEASE = {"LEASE_SECONDS": 3, "HEARTBEAT_SECONDS": 1, "GRACE_SECONDS": 0}
 QUEUE = "default"
 PATIENCE_SECONDS = 300.0
 
