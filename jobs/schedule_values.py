@@ -58,16 +58,24 @@ def check(values: Mapping[str, Any]) -> None:
 
 
 def problems(schedule: CronJob) -> dict[str, str]:
-    """Return what is wrong, by field; bring expression and numbers into their normal form on the way."""
+    """Return what is wrong, by field."""
+    deferred = schedule.get_deferred_fields()
     found: dict[str, str] = {}
     for name, check_one in _CHECKS.items():
-        for message in _problem(check_one, getattr(schedule, name)):
-            found[name] = message
-    if not found:
-        found |= _conflicts(schedule)
-    if not found and schedule.expression:
-        schedule.expression = cron.validate(schedule.expression)
-    return found
+        if name not in deferred:
+            for message in _problem(check_one, getattr(schedule, name)):
+                found[name] = message
+    return found if found or deferred else _conflicts(schedule)
+
+
+def normal(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return these values, which have been checked, as they are stored."""
+    stored = dict(values)
+    if isinstance(values.get("expression"), str) and values["expression"]:
+        stored["expression"] = cron.validate(values["expression"])
+    if isinstance(values.get("every"), timedelta):
+        stored["every"] = int(values["every"].total_seconds())
+    return stored
 
 
 def _problem(check_one: Callable[[Any], object], value: Any) -> Iterator[str]:
@@ -86,10 +94,10 @@ def _conflicts(schedule: CronJob) -> dict[str, str]:
     if schedule.catch_up == CatchUp.ALL and schedule.overlap == Overlap.SKIP:
         return {
             "overlap": "Running all that was missed and skipping what overlaps contradict each other: "
-            "choose overlap='queue_one' or 'allow', or catch_up='latest'."
+            "choose overlap='allow' (queue_one would keep only the newest of them), or catch_up='latest'."
         }
     definition = registry.find(schedule.kind)
-    if definition is None and not settings.allow_unknown_kinds and schedule.enabled:
+    if definition is None and not settings.allow_unknown_kinds and schedule.enabled and schedule.has_new_kind:
         return dict(_kind_problem(schedule.kind))
     if definition is not None:
         return dict(_argument_problems(definition, schedule))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from django.db import connections
@@ -10,12 +10,13 @@ from django.db.models import Exists, OuterRef
 
 from . import clock, enqueueing
 from .admission import Candidate, admit, moment_text
-from .models import CronJob, Job
+from .models import CronJob, Job, JobEvent, JobRun
 from .slots import offset
 from .specs import JobSpec
 from .states import LIVE
 
 Slot = tuple[int, datetime]
+MOST_CHARS = 4_000_000
 
 
 def spec_of(schedule: CronJob, *, now: datetime) -> JobSpec:
@@ -69,19 +70,37 @@ def materialise(wanted: Mapping[Slot, Candidate], *, using: str) -> dict[Slot, i
     new = [candidate for slot, candidate in wanted.items() if slot not in before]
     if not new:
         return {slot: before[slot] for slot in wanted}
-    enqueueing.insert(new, using=using)
+    # Sorted by key, or two ticks that share keys would deadlock.
+    for part in _parts(sorted(new, key=lambda candidate: candidate.unique_key or "")):
+        enqueueing.insert(part, using=using)
     after = stored_slots(wanted, using=using)
     return {slot: after.get(slot) for slot in wanted}
 
 
+def _parts(made: Iterable[Candidate]) -> Iterator[list[Candidate]]:
+    """Divide jobs into statements of a size that the database can take, however large the payloads are."""
+    part: list[Candidate] = []
+    size = 0
+    for one in made:
+        if part and size + len(one.text) > MOST_CHARS:
+            yield part
+            part, size = [], 0
+        part.append(one)
+        size += len(one.text)
+    yield part
+
+
 def stored_slots(slots: Collection[Slot], *, using: str) -> dict[Slot, int]:
     """Return the jobs that there are for these slots."""
-    earliest = min(moment for _, moment in slots)
+    wanted = set(slots)
+    moments = [moment for _, moment in wanted]
     rows = Job.objects.using(using).filter(
-        cron_id__in={cron_id for cron_id, _ in slots}, scheduled_for__gte=clock.at(earliest)
+        cron_id__in={cron_id for cron_id, _ in wanted},
+        scheduled_for__gte=clock.at(min(moments)),
+        scheduled_for__lte=clock.at(max(moments)),
     )
     found = rows.values_list("cron_id", clock.Instant("scheduled_for"), "pk")
-    return {(cron_id, moment): pk for cron_id, moment, pk in found if (cron_id, moment) in slots}
+    return {(cron_id, moment): pk for cron_id, moment, pk in found if (cron_id, moment) in wanted}
 
 
 def unfinished(cron_ids: Collection[int], *, using: str) -> dict[int, list[int]]:
@@ -95,7 +114,14 @@ def unfinished(cron_ids: Collection[int], *, using: str) -> dict[int, list[int]]
 
 
 def unwanted(job_ids: Collection[int], *, using: str) -> set[int]:
-    """Return those of these jobs whose slot nobody wants any more: the schedule is gone or disabled."""
+    """
+    Return those of these jobs whose slot nobody wants any more: the schedule is gone or disabled.
+
+    What has run before goes on, and so does what a person wanted to run again.
+    """
     enabled = CronJob.objects.using(using).enabled().filter(pk=OuterRef("cron_id"))
-    jobs = Job.objects.using(using).filter(pk__in=job_ids, origin=Job.Origin.SLOT).exclude(Exists(enabled))
-    return set(jobs.values_list("pk", flat=True))
+    ran = JobRun.objects.using(using).filter(job_id=OuterRef("pk"))
+    retried = JobEvent.objects.using(using).filter(job_id=OuterRef("pk"), kind=JobEvent.Kind.RETRIED)
+    jobs = Job.objects.using(using).filter(pk__in=job_ids, origin=Job.Origin.SLOT)
+    unwanted = jobs.exclude(Exists(enabled)).exclude(Exists(ran)).exclude(Exists(retried))
+    return set(unwanted.values_list("pk", flat=True))

@@ -12,8 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 from .cron import Timetable
 
-# How late a slot may be noticed and still be on time for a schedule that skips what it missed.
+# How late a slot may be noticed and still be on time: alone, and when others have passed since.
 ON_TIME = timedelta(seconds=60)
+PROMPT = timedelta(seconds=5)
 # Stands for "no further slot" where a time is stored: NULL means "to be planned".
 NEVER = datetime(9000, 1, 1, tzinfo=UTC)
 INSTANT = timedelta(microseconds=1)
@@ -89,7 +90,8 @@ def plan(rule: Timetable, policy: Policy, *, since: datetime, paused_at: datetim
     """Return the first turn after an edit: it runs nothing, and the slot to come is strictly after ``since``."""
     skipped = [] if paused_at is None else _skipped(rule, Reason.PAUSED, paused_at, min(since, policy.ends_at or since))
     next_slot, ended = _next(rule, policy, since)
-    return Turn(skipped=skipped + ended, next_slot=next_slot)
+    has_ended_before = policy.ends_at is not None and policy.ends_at < since
+    return Turn(skipped=skipped + ([] if has_ended_before else ended), next_slot=next_slot)
 
 
 def turn(rule: Timetable, policy: Policy, *, since: datetime, now: datetime) -> Turn:
@@ -99,7 +101,7 @@ def turn(rule: Timetable, policy: Policy, *, since: datetime, now: datetime) -> 
     next_slot, ended = _next(rule, policy, now if latest is None else max(now, latest))
     if latest is None:
         return Turn(skipped=ended, next_slot=next_slot)
-    floor = max(since, min(until, now - policy.window))
+    floor = max(since, min(until, now - max(policy.window, ON_TIME)))
     due = _caught_up(rule, policy, floor, until, now)
     first_due = due[0] - INSTANT if due else until
     why = Reason.LIMIT if policy.catch_up is CatchUp.ALL else Reason.CATCH_UP
@@ -114,7 +116,8 @@ def _caught_up(rule: Timetable, policy: Policy, after: datetime, until: datetime
         case CatchUp.LATEST:
             return rule.newest(after, until, 1)
     newest = rule.newest(after, until, 2)
-    return newest if len(newest) == 1 and now - newest[0] <= ON_TIME else []
+    patience = ON_TIME if len(newest) == 1 else PROMPT
+    return [slot for slot in newest[-1:] if now - slot <= patience]
 
 
 def _next(rule: Timetable, policy: Policy, after: datetime) -> tuple[datetime | None, list[Skipped]]:

@@ -179,6 +179,7 @@ UPDATE jobs_cronjob AS schedule
        last_run_at = COALESCE(noted.last_run_at, schedule.last_run_at),
        last_job_id = COALESCE(noted.last_job_id, schedule.last_job_id),
        disabled_at = CASE WHEN noted.next_run_at IS NULL THEN schedule.disabled_at END,
+       put_off_until = CASE WHEN noted.next_run_at IS NULL THEN schedule.put_off_until END,
        error = COALESCE(noted.error, schedule.error),
        waiting_for = noted.waiting_for
   FROM JSON_TO_RECORDSET(%(rows)s::json) AS noted (
@@ -198,9 +199,12 @@ SELECT (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses = 0 ORDER BY p
          ORDER BY lease_owner, id LIMIT 1),
        (SELECT EXTRACT(EPOCH FROM run_at - STATEMENT_TIMESTAMP())::double precision
           FROM jobs_job WHERE state = 'scheduled' ORDER BY run_at, id LIMIT 1),
-       COALESCE((SELECT 0 FROM jobs_cronjob WHERE enabled AND next_run_at IS NULL ORDER BY id LIMIT 1),
+       COALESCE((SELECT 0 FROM jobs_cronjob
+                  WHERE enabled AND next_run_at IS NULL AND COALESCE(put_off_until <= STATEMENT_TIMESTAMP(), TRUE)
+                  ORDER BY id LIMIT 1),
                 (SELECT EXTRACT(EPOCH FROM next_run_at - STATEMENT_TIMESTAMP())::double precision
-                   FROM jobs_cronjob WHERE enabled ORDER BY next_run_at, id LIMIT 1)),
+                   FROM jobs_cronjob WHERE enabled AND COALESCE(put_off_until <= STATEMENT_TIMESTAMP(), TRUE)
+                  ORDER BY next_run_at, id LIMIT 1)),
        (SELECT 1 FROM jobs_cronjob WHERE waiting_for IS NOT NULL ORDER BY id LIMIT 1)
 """
 
@@ -211,9 +215,14 @@ SELECT (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses = 0 ORDER BY p
          ORDER BY lease_owner, id LIMIT 1),
        (SELECT (JULIANDAY(run_at) - JULIANDAY('NOW')) * 86400.0
           FROM jobs_job WHERE state = 'scheduled' ORDER BY run_at, id LIMIT 1),
-       COALESCE((SELECT 0 FROM jobs_cronjob WHERE enabled AND next_run_at IS NULL ORDER BY id LIMIT 1),
+       COALESCE((SELECT 0 FROM jobs_cronjob
+                  WHERE enabled AND next_run_at IS NULL
+                    AND COALESCE(put_off_until <= STRFTIME('%Y-%m-%d %H:%M:%f', 'NOW'), TRUE)
+                  ORDER BY id LIMIT 1),
                 (SELECT (JULIANDAY(next_run_at) - JULIANDAY('NOW')) * 86400.0
-                   FROM jobs_cronjob WHERE enabled ORDER BY next_run_at, id LIMIT 1)),
+                   FROM jobs_cronjob
+                  WHERE enabled AND COALESCE(put_off_until <= STRFTIME('%Y-%m-%d %H:%M:%f', 'NOW'), TRUE)
+                  ORDER BY next_run_at, id LIMIT 1)),
        (SELECT 1 FROM jobs_cronjob WHERE waiting_for IS NOT NULL ORDER BY id LIMIT 1)
 """
 
@@ -237,6 +246,7 @@ SELECT queue, (SELECT priority FROM jobs_job
 # How long a statement that might be kept waiting by others waits.
 PATIENCE_POSTGRESQL = "SET LOCAL lock_timeout = '200ms'"
 LOCK_NOT_AVAILABLE = "55P03"
+DEADLOCK_DETECTED = "40P01"
 READ_COMMITTED_POSTGRESQL = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
 
 NOTIFY = "SELECT PG_NOTIFY(%(channel)s, %(payload)s)"

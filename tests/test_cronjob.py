@@ -13,6 +13,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from jobs import clock, operations
 from jobs.exceptions import InvalidSchedule
 from jobs.models import CronJob, Job
+from jobs.slots import offset
 from jobs.testing import age
 from tests.scheduling import HOUR, make, missed, now, planned, skips, slots, tick
 
@@ -112,7 +113,20 @@ def by_operation(schedule: CronJob, *, enabled: bool) -> None:
     (operations.enable if enabled else operations.disable)(CronJob.objects.filter(pk=schedule.pk))
 
 
-WAYS = [by_save, by_save_of_these_fields, by_update, by_bulk_update]
+def by_update_or_create(schedule: CronJob, **changes: Any) -> None:
+    CronJob.objects.update_or_create(name=schedule.name, defaults=changes)
+
+
+def by_bulk_create(schedule: CronJob, **changes: Any) -> None:
+    values = {name: getattr(schedule, name) for name in ("name", "kind", "expression", "every", "timezone", "payload")}
+    CronJob.objects.bulk_create(
+        [CronJob(**(values | changes))], update_conflicts=True, unique_fields=["name"], update_fields=list(changes)
+    )
+
+
+WAYS = [by_save, by_save_of_these_fields, by_update, by_bulk_update, by_update_or_create, by_bulk_create]
+# An upsert does not see what the row was before.
+SEEING = [way for way in WAYS if way is not by_bulk_create]
 Way = Callable[..., None]
 
 
@@ -151,7 +165,7 @@ def test_an_edit_of_the_payload_does_not_touch_the_plan(edit: Way) -> None:
     assert Job.objects.get().payload == {"a": 2}
 
 
-@pytest.mark.parametrize("edit", [*WAYS, by_operation])
+@pytest.mark.parametrize("edit", [*SEEING, by_operation])
 def test_a_pause_runs_nothing_and_is_no_miss(edit: Way) -> None:
     schedule = planned(every=86_400)
     edit(schedule, enabled=False)
@@ -168,7 +182,7 @@ def test_a_pause_runs_nothing_and_is_no_miss(edit: Way) -> None:
     assert schedule.disabled_at is None
 
 
-@pytest.mark.parametrize("edit", [*WAYS, by_operation])
+@pytest.mark.parametrize("edit", [*SEEING, by_operation])
 def test_disabling_keeps_the_history(edit: Way) -> None:
     schedule = missed(1)
     tick()
@@ -190,8 +204,8 @@ def test_every_way_of_disabling_leaves_the_same_row() -> None:
         assert now() - row.pop("disabled_at") < timedelta(seconds=10)
         return {name: value for name, value in row.items() if name not in {"id", "name"}}
 
-    made = [planned() for _ in (*WAYS, by_operation)]
-    for edit, schedule in zip([*WAYS, by_operation], made, strict=True):
+    made = [planned() for _ in (*SEEING, by_operation)]
+    for edit, schedule in zip([*SEEING, by_operation], made, strict=True):
         edit(schedule, enabled=False)
 
     first, *others = [shape(schedule) for schedule in made]
@@ -207,6 +221,92 @@ def test_disabling_twice_keeps_the_first_time() -> None:
 
     schedule.refresh_from_db()
     assert now() - schedule.disabled_at > timedelta(seconds=400)
+
+
+def test_disabling_again_before_anybody_has_seen_it_enabled_keeps_the_first_time() -> None:
+    schedule = planned()
+    by_update(schedule, enabled=False)
+    CronJob.objects.update(disabled_at=clock.in_seconds(-3 * HOUR))
+    by_update(schedule, enabled=True)
+    by_update(schedule, enabled=False)
+    by_update(schedule, enabled=True)
+
+    tick()
+
+    ((reason, count),) = skips(schedule)
+    assert (reason, count) == ("paused", 3)
+
+
+def test_a_jittered_run_that_is_still_to_come_at_an_edit_comes() -> None:
+    schedule = missed(1, jitter=HOUR)
+    age(schedule, HOUR)
+    tick()
+    schedule.refresh_from_db()
+    late = offset(schedule.pk, HOUR)
+    CronJob.objects.update(last_scheduled_for=schedule.last_scheduled_for - timedelta(hours=3))
+
+    by_update(schedule, ends_at=now() + timedelta(days=9))
+    tick()
+
+    schedule.refresh_from_db()
+    slot = schedule.next_run_at - late
+    assert slot - timedelta(hours=1) <= now() - late < slot
+
+
+@pytest.mark.parametrize("copy", ["adding", "pk"])
+def test_a_copy_begins_anew(copy: str) -> None:
+    schedule = missed(3, catch_up="all")
+    CronJob.objects.update(waiting_for=clock.in_seconds(-HOUR), error="old")
+    schedule.refresh_from_db()
+
+    schedule.pk, schedule.name = None, "copy"
+    schedule._state.adding = copy == "adding"
+    schedule.save()
+    CronJob.objects.exclude(pk=schedule.pk).delete()
+    tick()
+
+    schedule.refresh_from_db()
+    assert (Job.objects.count(), schedule.waiting_for, schedule.error) == (0, None, "")
+    assert schedule.next_run_at > now()
+
+
+def test_a_schedule_whose_handler_has_gone_can_still_be_edited() -> None:
+    schedule = planned()
+    CronJob.objects.filter(pk=schedule.pk).update(kind="gone")
+    stored = CronJob.objects.get()
+
+    stored.jitter = 5
+    stored.save()
+
+    assert CronJob.objects.get().jitter == 5
+    stored.kind = "gone, too"
+    with pytest.raises(InvalidSchedule, match="gone, too"):
+        stored.save()
+
+
+def test_an_interval_may_be_a_timedelta() -> None:
+    schedule = make(every=timedelta(hours=2))
+    CronJob.objects.update(every=timedelta(hours=3))
+
+    assert schedule.every == 7_200
+    schedule.refresh_from_db()
+    assert schedule.every == 10_800
+
+
+def test_update_stores_an_expression_in_its_normal_form() -> None:
+    make(expression="@daily")
+
+    CronJob.objects.update(expression=" 5  4 * * * ")
+
+    assert CronJob.objects.get().expression == "5 4 * * *"
+
+
+def test_saving_what_was_read_in_part_reads_no_more(django_assert_max_num_queries: Any) -> None:
+    make()
+    schedule = CronJob.objects.only("name").get()
+
+    with django_assert_max_num_queries(8):
+        schedule.save()
 
 
 def test_a_form_that_was_open_for_long_does_not_turn_the_plan_back() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jobs import leases
+from jobs import leases, schedules
 from jobs.models import CronJob, Job
+from jobs.schedules.reading import read
 from jobs.states import State
 from jobs.testing import age
 from tests.leasing import BROKEN, claim, settle
@@ -146,6 +147,34 @@ def test_all_missed_ones_queue_up_as_one() -> None:
     schedule.refresh_from_db()
     assert (len(slots(schedule)), skips(schedule)) == (1, [("replaced", 1)])
     assert schedule.waiting_for is not None
+
+
+def test_many_that_wait_do_not_hold_up_one_that_need_not() -> None:
+    stuck = [planned(overlap="queue_one") for _ in range(4)]
+    free = planned(overlap="queue_one")
+    for schedule in (*stuck, free):
+        age(schedule, HOUR)
+    tick()
+    for schedule in (*stuck, free):
+        schedule.refresh_from_db()
+        age(schedule, HOUR)
+    tick()
+    Job.objects.filter(cron_id=free.pk).cancel()
+
+    schedules.tick(limit=3, using="default")
+
+    free.refresh_from_db()
+    assert (free.waiting_for, len(slots(free))) == (None, 2)
+
+
+def test_what_still_waits_is_not_written_at_each_look() -> None:
+    with_predecessor("queue_one")
+    before = list(CronJob.objects.values())
+
+    assert tick() == 0
+
+    assert list(CronJob.objects.values()) == before
+    assert read(10, besides=(), using="default") == []
 
 
 def test_a_waiting_slot_is_dropped_when_the_schedule_is_disabled() -> None:

@@ -6,19 +6,20 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import override_settings
 
-from jobs import operations
+from jobs import operations, schedules
 from jobs.exceptions import DuplicateJob, InvalidSchedule
 from jobs.models import CronJob, Job, JobEvent
 from jobs.operations import Actor
 from jobs.states import State
 from jobs.testing import age
+from tests.jobs import noop
 from tests.leasing import in_threads
 from tests.processes import FAST
 from tests.scheduling import HOUR, make, missed, now, planned, slots, tick
-from tests.working import burst
+from tests.working import burst, running, wait_until
 
 pytestmark = pytest.mark.django_db
 ALICE = Actor("1", "alice")
@@ -150,6 +151,54 @@ def test_a_queued_slot_without_its_schedule_is_cancelled_before_it_runs(end: str
     assert not slot.runs.exists()
     by_hand.refresh_from_db()
     assert by_hand.state == State.SUCCEEDED
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_a_person_retries_runs_though_its_schedule_is_disabled() -> None:
+    missed(1)
+    tick()
+    CronJob.objects.update(enabled=False)
+    Job.objects.all().cancel()
+    Job.objects.all().retry()
+
+    burst()
+
+    assert Job.objects.get().state == State.SUCCEEDED
+
+
+def test_what_is_not_stored_cannot_be_run() -> None:
+    unsaved, deleted = CronJob(name="n", kind="noop", every=60), planned()
+    CronJob.objects.all().delete()
+
+    for schedule in (unsaved, deleted):
+        with pytest.raises(InvalidSchedule, match="is not stored"):
+            schedule.trigger()
+
+    assert Job.objects.count() == 0
+
+
+def test_a_slice_can_be_disabled() -> None:
+    for number in range(3):
+        make(name=f"n{number}")
+
+    assert operations.disable(CronJob.objects.order_by("name")[:2]) == ["n0", "n1"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_tick_that_fails_holds_up_no_other_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    missed(1)
+    noop.using(delay=0.1).enqueue()
+
+    def fail(**_: object) -> int:
+        raise OperationalError("statement timeout")
+
+    monkeypatch.setattr(schedules, "tick", fail)
+    with override_settings(JOBS=FAST), running() as worker:
+        wait_until(lambda: Job.objects.succeeded().exists())
+        # No outage: whoever sees one may not rescue for a heartbeat.
+        assert worker.worker._last_outage < 0
+
+    assert Job.objects.get().state == State.SUCCEEDED
 
 
 @pytest.mark.django_db(transaction=True)

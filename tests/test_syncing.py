@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from jobs import declarations, schedule, schedules
 from jobs.declarations import Declaration
 from jobs.exceptions import InvalidSchedule
-from jobs.models import CronJob, JobEvent
+from jobs.models import CronJob, JobEvent, Worker
 from jobs.schedules import Synced
 from tests.jobs import echo, noop
 from tests.leasing import in_threads
@@ -118,6 +118,30 @@ def test_a_schedule_removed_from_code_is_disabled_and_comes_back() -> None:
     schedule(noop, every=60, name="n")
     assert sync().updated == {"n": ["enabled"]}
     assert CronJob.objects.get().enabled
+
+
+def test_a_removed_one_that_a_person_enables_stays_enabled() -> None:
+    schedule(noop, every=60, name="n")
+    sync()
+    declarations._declared.clear()
+    sync()
+
+    CronJob.objects.update(enabled=True)
+
+    assert sync() == Synced()
+    assert CronJob.objects.get().enabled
+
+
+@pytest.mark.skipif("sqlite" in connection.vendor, reason="SQLite has no row locks")
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_starts_though_somebody_holds_a_declared_row(caplog: pytest.LogCaptureFixture) -> None:
+    schedule(noop, every=3600, name="n")
+    sync()
+    with transaction.atomic():
+        CronJob.objects.select_for_update().get()
+        with running(sync=True):
+            wait_until(lambda: Worker.objects.filter(stopped_at=None).exists())
+            wait_until(lambda: "schedules not synced" in caplog.text)
 
 
 def test_people_s_schedules_are_left_alone() -> None:

@@ -8,11 +8,12 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.test import override_settings
 
 from jobs import clock, schedules
 from jobs.models import CronJob, Job, JobEvent
+from jobs.schedules.reading import read
 from jobs.slots import NEVER
 from jobs.states import State
 from jobs.testing import age, run_jobs
@@ -95,12 +96,35 @@ def test_a_year_of_missed_minutes_costs_one_job_and_one_event() -> None:
 
 @pytest.mark.parametrize(("late", "ran"), [(5, 1), (120, 0)], ids=["on time", "missed"])
 def test_a_slot_that_is_a_little_late_runs_even_where_missed_ones_are_skipped(late: int, ran: int) -> None:
-    schedule = make(catch_up="skip", every=HOUR, starts_at=now() - timedelta(seconds=HOUR + late))
-    CronJob.objects.update(next_run_at=clock.in_seconds(-late), rescheduled_at=clock.in_seconds(-HOUR / 2))
+    schedule = due_since(late, catch_up="skip")
 
     tick()
 
     assert (len(slots(schedule)), skips(schedule)) == (ran, [] if ran else [("catch_up", 1)])
+
+
+def test_a_stall_costs_a_quick_schedule_that_skips_only_what_is_old() -> None:
+    schedule = due_since(4.5, catch_up="skip", every=2)
+
+    tick()
+
+    assert (len(slots(schedule)), skips(schedule)) == (1, [("catch_up", 2)])
+
+
+def test_a_window_of_nothing_is_still_as_long_as_a_tick_may_be_late() -> None:
+    schedule = due_since(5, catch_up_window=0)
+
+    tick()
+
+    assert len(slots(schedule)) == 1
+
+
+def due_since(seconds: float, *, every: int = HOUR, **values: Any) -> CronJob:
+    """Return a schedule whose next slot was so many seconds ago."""
+    slot = now() - timedelta(seconds=seconds)
+    schedule = make(every=every, starts_at=slot - timedelta(seconds=every), **values)
+    CronJob.objects.filter(pk=schedule.pk).update(next_run_at=slot)
+    return schedule
 
 
 def test_a_slot_that_ran_does_not_run_again_once_its_job_is_pruned() -> None:
@@ -137,18 +161,13 @@ def test_a_slot_whose_unique_key_is_taken_is_an_event() -> None:
 
 
 def test_the_end_is_an_event_and_then_nothing_more() -> None:
-    schedule = planned(ends_at=now() + timedelta(hours=1, minutes=30))
-    age(schedule, HOUR)
+    schedule = due_since(5, ends_at=now() + timedelta(minutes=30))
 
-    tick()
-    assert len(slots(schedule)) == 1
-    age(schedule, HOUR)
-    CronJob.objects.update(ends_at=clock.in_seconds(-60))
     tick()
 
     schedule.refresh_from_db()
+    assert (len(slots(schedule)), skips(schedule)) == (1, [("ended", 1)])
     assert schedule.is_over
-    assert ("ended", 1) in skips(schedule)
     assert tick() == 0
 
 
@@ -193,61 +212,116 @@ def test_the_slot_of_a_jittered_run_is_the_rule_s_own_moment() -> None:
     assert timedelta(0) <= job.run_at - moment < timedelta(seconds=600)
 
 
-def test_a_broken_schedule_stops_no_other_and_says_why() -> None:
-    good, broken = missed(1), missed(1)
+def raw(statement: str, *params: object) -> None:
+    """Do to a row what neither ``save`` nor ``update`` would."""
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE jobs_cronjob SET kind = %s WHERE id = %s", ["", broken.pk])
-        cursor.execute(
-            "UPDATE jobs_cronjob SET next_run_at = %s WHERE id = %s", [now() - timedelta(hours=3), broken.pk]
-        )
+        cursor.execute(statement, params or None)
+
+
+BREAKAGES = [
+    "expression = 'nonsense', every = NULL",
+    "timezone = 'Europe/Atlantis', expression = '@hourly', every = NULL",
+    "overlap = 'Skip'",
+    "catch_up = 'some'",
+    "expires_after = 1e300",
+    "kind = ''",
+    "kind = 'echo'",
+    "queue = 'a,b'",
+]
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES)
+def test_a_broken_schedule_holds_up_no_other_and_says_why(breakage: str, caplog: pytest.LogCaptureFixture) -> None:
+    good, broken, other = planned(), planned(), planned()
+    raw(f"UPDATE jobs_cronjob SET {breakage} WHERE id = {broken.pk}")
+    # Long ago, so that a kind without a handler is tried here too.
+    for schedule in (good, broken, other):
+        age(schedule, 2 * HOUR)
 
     tick()
 
     broken.refresh_from_db()
-    assert (len(slots(good)), len(slots(broken))) == (1, 0)
-    assert "kind=''" in broken.error
-    assert broken.is_over
+    assert [len(slots(one)) for one in (good, broken, other)] == [1, 0, 1]
+    assert broken.error
+    assert not broken.is_over
+    assert f"schedule put off schedule={broken.name}" in caplog.text
     assert tick() == 0
 
 
-def test_a_rule_that_cannot_be_followed_is_an_error_on_the_row(caplog: pytest.LogCaptureFixture) -> None:
-    schedule = missed(1)
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE jobs_cronjob SET expression = 'nonsense', every = NULL")
-
+def test_what_was_put_off_is_tried_again_and_catches_up() -> None:
+    schedule = missed(1, kind="echo", payload={"value": 1}, catch_up="all")
+    raw("UPDATE jobs_cronjob SET payload = '{\"other\": 1}'")
     tick()
+    raw("UPDATE jobs_cronjob SET payload = '{\"value\": 2}'")
+    assert tick() == 0
+    age(schedule, HOUR)
+
+    assert tick() == 1
 
     schedule.refresh_from_db()
-    assert "nonsense" in schedule.error
-    assert "schedule stopped" in caplog.text
-    schedule.expression = "@hourly"
+    assert (schedule.error, schedule.put_off_until, len(slots(schedule))) == ("", None, 2)
+
+
+def by_update(schedule: CronJob) -> None:
+    CronJob.objects.update(payload={"value": 2})
+
+
+def by_save(schedule: CronJob) -> None:
+    schedule.payload = {"value": 2}
     schedule.save()
+
+
+@pytest.mark.parametrize("mend", [by_update, by_save])
+def test_an_edit_makes_what_was_put_off_be_tried_at_once(mend: Callable[[CronJob], None]) -> None:
+    schedule = missed(1, kind="echo", payload={"value": 1})
+    raw("UPDATE jobs_cronjob SET payload = '{\"other\": 1}'")
     tick()
     schedule.refresh_from_db()
-    assert (schedule.error, schedule.is_over) == ("", False)
+    assert "do not fit" in schedule.error
+
+    mend(schedule)
+    tick()
+
+    schedule.refresh_from_db()
+    assert (schedule.error, len(slots(schedule))) == ("", 1)
+
+
+@on_postgresql
+@pytest.mark.parametrize("value", ["infinity", "-infinity", "0300-01-01 BC"])
+@pytest.mark.parametrize("column", ["starts_at", "ends_at", "next_run_at", "waiting_for", "rescheduled_at"])
+def test_times_that_python_has_not_are_refused_by_the_database(column: str, value: str) -> None:
+    planned()
+
+    with pytest.raises(IntegrityError, match="cronjob_times_in_range"), transaction.atomic():
+        raw(f"UPDATE jobs_cronjob SET {column} = %s", value)
+
+
+@on_postgresql
+def test_a_trigger_of_the_site_that_raises_holds_up_only_its_schedule() -> None:
+    good, bad = planned(), planned(queue="forbidden")
+    for schedule in (good, bad):
+        age(schedule, HOUR)
+    raw(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN "
+        "IF NEW.queue = 'forbidden' THEN RAISE EXCEPTION 'not here'; END IF; RETURN NEW; END$$;"
+        "CREATE TRIGGER refuse BEFORE INSERT ON jobs_job FOR EACH ROW EXECUTE FUNCTION refuse()"
+    )
+
+    tick()
+
+    bad.refresh_from_db()
+    assert (len(slots(good)), len(slots(bad))) == (1, 0)
+    assert "not here" in bad.error
 
 
 def test_a_kind_that_is_unknown_here_is_left_to_those_who_know_it() -> None:
-    schedule = missed(0)
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE jobs_cronjob SET kind = 'from.the.next.release'")
-    CronJob.objects.update(next_run_at=clock.in_seconds(-60), rescheduled_at=clock.in_seconds(-HOUR))
+    schedule = due_since(60)
+    raw("UPDATE jobs_cronjob SET kind = 'from.the.next.release'")
 
     assert tick() == 0
-    CronJob.objects.update(next_run_at=clock.in_seconds(-700))
+    age(schedule, 2 * HOUR)
     assert tick() == 1
     assert len(slots(schedule)) == 1
-
-
-def test_arguments_that_no_longer_fit_stop_the_schedule() -> None:
-    schedule = missed(1, kind="echo", payload={"value": 1})
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE jobs_cronjob SET payload = '{\"other\": 1}'")
-
-    tick()
-
-    schedule.refresh_from_db()
-    assert "do not fit" in schedule.error
 
 
 def test_expires_after_counts_from_the_tick() -> None:
@@ -284,15 +358,58 @@ def test_ticks_at_the_same_time_make_one_job_of_a_slot() -> None:
 
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_schedule_that_somebody_has_locked_is_passed_over() -> None:
-    held, free = planned(), planned()
-    age(held, HOUR)
-    age(free, HOUR)
+def test_schedules_that_somebody_has_locked_are_passed_over() -> None:
+    held, free = [planned() for _ in range(6)], [planned() for _ in range(3)]
+    for schedule in held:
+        age(schedule, 2 * HOUR)
+    for schedule in free:
+        age(schedule, HOUR)
     with transaction.atomic():
-        CronJob.objects.select_for_update().get(pk=held.pk)
-        (done,) = in_threads(tick)
+        list(CronJob.objects.filter(pk__in=[one.pk for one in held]).select_for_update())
+        # They are due for longer, and more than fit into a batch.
+        (done,) = in_threads(lambda: schedules.tick(limit=3, using="default"))
 
-    assert (done, slots(held), len(slots(free))) == (1, [], 1)
+    assert (done, [len(slots(one)) for one in [*held, *free]]) == (3, [0] * 6 + [1] * 3)
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_an_uncommitted_job_with_its_key_holds_up_one_schedule_for_a_moment() -> None:
+    blocked, free = planned(unique_key="k"), planned()
+    for schedule in (blocked, free):
+        age(schedule, HOUR)
+    with transaction.atomic():
+        Job.objects.enqueue("noop", unique_key="k")
+        (done,) = in_threads(tick)
+        transaction.set_rollback(True)
+
+    assert (done, len(slots(free)), slots(blocked)) == (1, 1, [])
+    blocked.refresh_from_db()
+    assert blocked.error == ""
+    CronJob.objects.update(put_off_until=clock.now())
+    assert (tick(), len(slots(blocked))) == (1, 1)
+
+
+@on_postgresql
+@pytest.mark.django_db(transaction=True)
+def test_ticks_that_share_keys_do_not_deadlock() -> None:
+    made = [planned(unique_key=f"k{number % 5}") for number in range(40)]
+    for schedule in made:
+        age(schedule, HOUR)
+
+    results = in_threads(*[lambda: [schedules.tick(limit=7, using="default") for _ in range(8)]] * 4)
+
+    assert not [one for one in results if isinstance(one, Exception)]
+    assert Job.objects.filter(origin=Job.Origin.SLOT).count() == 5
+    assert sum(len(skips(schedule)) for schedule in made) == 35
+
+
+def test_large_payloads_travel_in_several_statements() -> None:
+    schedule = missed(20, catch_up="all", payload={"text": "x" * 500_000})
+
+    tick()
+
+    assert len(slots(schedule)) == 20
 
 
 def test_a_next_run_that_is_too_far_away_is_planned_anew(caplog: pytest.LogCaptureFixture) -> None:
@@ -339,17 +456,36 @@ def test_what_is_over_or_disabled_is_not_healed() -> None:
 )
 def test_an_edit_between_the_reading_and_the_writing_wins(edit: Callable[[], object]) -> None:
     missed(1)
-    batch = tick_module._read(10, using="default")
-    for one in batch:
-        tick_module._decide(one)
+    readings = read(10, besides=(), using="default")
 
     edit()
     rows = list(CronJob.objects.values())
-    done = tick_module._carry_out_or_divide(batch, using="default")
+    held = tick_module._carry_out_or_divide(readings, using="default")
 
-    assert (len(batch), done) == (1, 0)
+    assert (len(readings), held) == (1, [])
     assert list(CronJob.objects.values()) == rows
     assert Job.objects.count() == 0
+
+
+def test_a_payload_edited_between_the_reading_and_the_writing_is_the_new_one() -> None:
+    missed(1)
+    readings = read(10, besides=(), using="default")
+
+    CronJob.objects.update(payload={"new": True})
+    tick_module._carry_out_or_divide(readings, using="default")
+
+    assert Job.objects.get().payload == {"new": True}
+
+
+def test_an_edit_before_a_schedule_is_put_off_wins() -> None:
+    schedule = missed(1)
+    (reading,) = read(10, besides=(), using="default")
+
+    CronJob.objects.update(every=2 * HOUR)
+    tick_module._put_off(reading, ValueError("old"), using="default")
+
+    schedule.refresh_from_db()
+    assert (schedule.error, schedule.put_off_until) == ("", None)
 
 
 def heal() -> list[str]:
@@ -410,11 +546,10 @@ def test_without_use_tz_both_passes_of_an_hour_are_told_apart(moment: datetime) 
 def test_without_use_tz_a_slot_runs_once() -> None:
     schedule = make(every=60)
     tick()
-    CronJob.objects.update(next_run_at=clock.in_seconds(-60), rescheduled_at=clock.in_seconds(-120))
+    age(schedule, 60)
 
     assert [tick(), tick()] == [1, 0]
 
-    job = Job.objects.get(cron_id=schedule.pk)
-    read = Job.objects.annotate(instant=clock.Instant("scheduled_for")).get()
+    job = Job.objects.annotate(instant=clock.Instant("scheduled_for")).get()
     assert job.state == State.PENDING
-    assert timedelta(0) <= now() - read.instant <= timedelta(seconds=61)  # type: ignore[attr-defined]
+    assert timedelta(0) <= now() - job.instant <= timedelta(seconds=61)  # type: ignore[attr-defined]

@@ -1,3 +1,4 @@
+import datetime
 from typing import Any
 
 import django.db.models.deletion
@@ -223,6 +224,10 @@ class Migration(migrations.Migration):
                     models.DateTimeField(blank=True, editable=False, null=True, verbose_name="slot that waits"),
                 ),
                 (
+                    "put_off_until",
+                    models.DateTimeField(blank=True, editable=False, null=True, verbose_name="put off until"),
+                ),
+                (
                     "error",
                     models.CharField(
                         blank=True, db_default="", default="", editable=False, max_length=500, verbose_name="error"
@@ -256,7 +261,90 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="cronjob_one_rule",
-                    )
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(
+                                ("starts_at__isnull", True),
+                                models.Q(
+                                    ("starts_at__gte", datetime.datetime(1900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                    ("starts_at__lt", datetime.datetime(9900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                ),
+                                _connector="OR",
+                            ),
+                            models.Q(
+                                ("ends_at__isnull", True),
+                                models.Q(
+                                    ("ends_at__gte", datetime.datetime(1900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                    ("ends_at__lt", datetime.datetime(9900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                ),
+                                _connector="OR",
+                            ),
+                            models.Q(
+                                ("next_run_at__isnull", True),
+                                models.Q(
+                                    ("next_run_at__gte", datetime.datetime(1900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                    ("next_run_at__lt", datetime.datetime(9900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                ),
+                                _connector="OR",
+                            ),
+                            models.Q(
+                                ("rescheduled_at__isnull", True),
+                                models.Q(
+                                    ("rescheduled_at__gte", datetime.datetime(1900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                    ("rescheduled_at__lt", datetime.datetime(9900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                ),
+                                _connector="OR",
+                            ),
+                            models.Q(
+                                ("disabled_at__isnull", True),
+                                models.Q(
+                                    ("disabled_at__gte", datetime.datetime(1900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                    ("disabled_at__lt", datetime.datetime(9900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                ),
+                                _connector="OR",
+                            ),
+                            models.Q(
+                                ("last_scheduled_for__isnull", True),
+                                models.Q(
+                                    (
+                                        "last_scheduled_for__gte",
+                                        datetime.datetime(1900, 1, 1, 0, 0, tzinfo=datetime.UTC),
+                                    ),
+                                    (
+                                        "last_scheduled_for__lt",
+                                        datetime.datetime(9900, 1, 1, 0, 0, tzinfo=datetime.UTC),
+                                    ),
+                                ),
+                                _connector="OR",
+                            ),
+                            models.Q(
+                                ("last_run_at__isnull", True),
+                                models.Q(
+                                    ("last_run_at__gte", datetime.datetime(1900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                    ("last_run_at__lt", datetime.datetime(9900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                ),
+                                _connector="OR",
+                            ),
+                            models.Q(
+                                ("waiting_for__isnull", True),
+                                models.Q(
+                                    ("waiting_for__gte", datetime.datetime(1900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                    ("waiting_for__lt", datetime.datetime(9900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                ),
+                                _connector="OR",
+                            ),
+                            models.Q(
+                                ("put_off_until__isnull", True),
+                                models.Q(
+                                    ("put_off_until__gte", datetime.datetime(1900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                    ("put_off_until__lt", datetime.datetime(9900, 1, 1, 0, 0, tzinfo=datetime.UTC)),
+                                ),
+                                _connector="OR",
+                            ),
+                        ),
+                        name="cronjob_times_in_range",
+                    ),
                 ],
             },
         ),

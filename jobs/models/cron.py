@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING, Any, Self
 
 from django.conf import settings as django_settings
 from django.core.exceptions import ValidationError
@@ -18,25 +20,28 @@ from ..cron import MAX_LENGTH
 from ..exceptions import InvalidSchedule
 from ..slots import NEVER, CatchUp, Overlap
 from ..wakeups import SOON, Wakeup, announce
-from .cron_queryset import PLANNING, CronJobQuerySet
+from .cron_queryset import KEPT_BY_TICK, PLANNING, CronJobQuerySet
 
 if TYPE_CHECKING:
     from ..operations import Actor
     from .job import Job
 
-# These are the tick's: save() leaves them alone, or a form that was open for long would turn the clock back.
-KEPT_BY_TICK = frozenset(
-    {
-        "next_run_at",
-        "rescheduled_at",
-        "disabled_at",
-        "last_scheduled_for",
-        "last_run_at",
-        "last_job_id",
-        "waiting_for",
-        "error",
-    }
+
+TIMES = (
+    "starts_at",
+    "ends_at",
+    "next_run_at",
+    "rescheduled_at",
+    "disabled_at",
+    "last_scheduled_for",
+    "last_run_at",
+    "waiting_for",
+    "put_off_until",
 )
+
+
+def _in_range(name: str) -> Q:
+    return Q(**{f"{name}__gte": datetime(1900, 1, 1, tzinfo=UTC), f"{name}__lt": datetime(9900, 1, 1, tzinfo=UTC)})
 
 
 def site_timezone() -> str:
@@ -54,6 +59,7 @@ class CronJob(models.Model):
 
     CatchUp = CatchUp
     Overlap = Overlap
+    _stored_kind: str | None = None
 
     class Origin(models.TextChoices):
         PERSON = "person", _("Made by a person")
@@ -124,6 +130,7 @@ class CronJob(models.Model):
     last_run_at = models.DateTimeField(_("last run"), null=True, blank=True, editable=False)
     last_job_id = models.BigIntegerField(_("last job"), null=True, blank=True, editable=False)
     waiting_for = models.DateTimeField(_("slot that waits"), null=True, blank=True, editable=False)
+    put_off_until = models.DateTimeField(_("put off until"), null=True, blank=True, editable=False)
     error = models.CharField(_("error"), max_length=500, blank=True, default="", db_default="", editable=False)
 
     objects = CronJobQuerySet.as_manager()
@@ -140,6 +147,11 @@ class CronJob(models.Model):
             models.CheckConstraint(
                 name="cronjob_one_rule",
                 condition=Q(expression="", every__isnull=False) | (~Q(expression="") & Q(every__isnull=True)),
+            ),
+            # PostgreSQL has infinite times, and years that Python has not; one of them would be in every tick's way.
+            models.CheckConstraint(
+                name="cronjob_times_in_range",
+                condition=reduce(and_, (Q(**{f"{name}__isnull": True}) | _in_range(name) for name in TIMES)),
             ),
         ]
         indexes = [
@@ -163,16 +175,19 @@ class CronJob(models.Model):
 
         Raises ``InvalidSchedule`` and writes nothing for values that cannot be.
         """
+        names = self._names_to_save() if update_fields is None else set(update_fields) - KEPT_BY_TICK
         self.check_values()
         alias = using or router.db_for_write(type(self), instance=self)
-        if self._state.adding:
+        if self._state.adding or self.pk is None:
+            self.forget_history()
             super().save(force_insert=force_insert, force_update=force_update, using=alias)
+            self._stored_kind = self.kind
             announce([Wakeup(SOON)], using=alias)
             return
-        names = self._names_to_save() if update_fields is None else set(update_fields)
         with transaction.atomic(using=alias):
             self._save_plan(names, alias)
             super().save(force_update=force_update, using=alias, update_fields=names)
+        self._stored_kind = self.kind if "kind" in names else self._stored_kind
         if update_fields is None:
             self.refresh_from_db(using=alias, fields=sorted(KEPT_BY_TICK))
 
@@ -183,9 +198,27 @@ class CronJob(models.Model):
             raise ValidationError({field: [message] for field, message in found.items()})
 
     def check_values(self) -> None:
-        """Bring the rule into its normal form; raise ``InvalidSchedule`` for the first value that cannot be."""
+        """Raise ``InvalidSchedule`` for the first value that cannot be; bring the rule into its normal form."""
         for message in schedule_values.problems(self).values():
             raise InvalidSchedule(f"Schedule {self.name!r}: {message}")
+        for name in {"expression", "every"} - self.get_deferred_fields():
+            setattr(self, name, schedule_values.normal({name: getattr(self, name)})[name])
+
+    def forget_history(self) -> None:
+        """Take nothing along of what the tick keeps: a copy of a schedule begins anew."""
+        for name in KEPT_BY_TICK:
+            setattr(self, name, self._meta.get_field(name).get_default())  # type: ignore[union-attr]
+
+    @classmethod
+    def from_db(cls, *args: Any, **options: Any) -> Self:
+        schedule = super().from_db(*args, **options)
+        schedule._stored_kind = schedule.__dict__.get("kind")
+        return schedule
+
+    @property
+    def has_new_kind(self) -> bool:
+        """Whether the kind is not the one that is stored: one whose handler has gone may stay."""
+        return self._state.adding or self.kind != self._stored_kind
 
     def _names_to_save(self) -> set[str]:
         fields = {field.name for field in self._meta.concrete_fields if not field.primary_key}
@@ -197,8 +230,7 @@ class CronJob(models.Model):
         changed = {
             name: getattr(self, name) for name in stored if name in names and getattr(self, name) != stored[name]
         }
-        if changed:
-            rows.update(**changed)
+        rows.update(**(changed or {"put_off_until": None}))
 
     @property
     def is_over(self) -> bool:

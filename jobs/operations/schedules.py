@@ -40,9 +40,10 @@ def disable(schedules: QuerySet[CronJob], *, actor: Actor | None = None, reason:
 
 def _toggle(schedules: QuerySet[CronJob], *, enabled: bool, decision: Decision) -> list[str]:
     using = schedules._db or router.db_for_write(CronJob)  # type: ignore[attr-defined]
+    chosen = list(schedules.using(using).values_list("pk", flat=True))
     with transaction.atomic(using=using):
-        others = schedules.using(using).filter(enabled=not enabled).order_by("pk").select_for_update()
-        found = dict(others.values_list("pk", "name"))
+        others = CronJob.objects.using(using).filter(pk__in=chosen, enabled=not enabled)
+        found = dict(others.order_by("pk").select_for_update().values_list("pk", "name"))
         CronJob.objects.using(using).filter(pk__in=found).update(enabled=enabled)
         kind = JobEvent.Kind.ENABLED if enabled else JobEvent.Kind.DISABLED
         JobEvent.objects.using(using).bulk_create(decision.event(kind, cron_id=pk) for pk in found)
@@ -54,10 +55,15 @@ def trigger_schedule(schedule: CronJob, *, actor: Actor | None = None, reason: s
     Enqueue one extra run of ``schedule`` now, disabled or not; its next slot stays.
 
     The job is marked as run by hand and does not count as overlap. Raises
-    ``DuplicateJob`` where a live job holds the schedule's unique key.
+    ``DuplicateJob`` where a live job holds the schedule's unique key, and
+    ``InvalidSchedule`` for one that was never saved or has been deleted.
     """
     using = schedule._state.db or router.db_for_write(CronJob)
     with transaction.atomic(using=using):
+        if not CronJob.objects.using(using).filter(pk=schedule.pk).exists():
+            raise InvalidSchedule(
+                f"Schedule {schedule.name!r} is not stored: save it first, or look whether it was deleted."
+            )
         spec = slot_jobs.spec_of(schedule, now=clock.aware(clock.read(using)))
         job = _inserted(spec, schedule, using=using)
         Decision.of(actor, reason).event(JobEvent.Kind.TRIGGERED, cron_id=schedule.pk, job_id=job.pk).save(using=using)
@@ -96,8 +102,9 @@ def backfill(
     """
     Make jobs for the past slots from ``begin`` to ``end`` (both included) that have none.
 
-    A second call finds nothing to do, since a slot has one job. Backfilled
-    jobs do not count as overlap. Raises ``InvalidSchedule`` where ``end`` is
+    A second call finds nothing to do, since a slot has one job; one whose job
+    retention has deleted gets another. Backfilled jobs do not count as
+    overlap. Raises ``InvalidSchedule`` where ``end`` is
     not past, or where there would be more than ``limit`` slots.
     """
     using = schedule._state.db or router.db_for_write(CronJob)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable
 from typing import Any
+
+from django.db import OperationalError, connections
 
 from .. import maintenance, schedules
 from ..conf import settings
 from ..maintenance import Survey
 from .claimer import Claimer
 from .ticker import Ticker
+
+logger = logging.getLogger(__name__)
 
 
 class Scheduler(Ticker):
@@ -22,6 +27,7 @@ class Scheduler(Ticker):
         super().__init__(**ticker)
         self._claimer = claimer
         self._on_expired_lease = on_expired_lease
+        self._tick_fails = False
 
     def run_once(self) -> float:
         """Look once; the next turn comes with the next poll, or when the next job or slot is due if that is earlier."""
@@ -30,15 +36,31 @@ class Scheduler(Ticker):
             self._on_expired_lease()
         self._claimer.note_survey(seen)
         poll = settings.poll_seconds * random.uniform(0.9, 1.1)  # noqa: S311
-        return min(self._until_next_slot(seen, poll), self._until_next_job(seen, poll))
+        # Jobs first: whatever is wrong with a schedule, retries and delayed jobs go on.
+        return min(self._until_next_job(seen, poll), self._until_next_slot(seen, poll))
 
     def _until_next_slot(self, seen: Survey, poll: float) -> float:
         is_due = seen.next_slot_in is not None and seen.next_slot_in <= 0
-        if (is_due or seen.waiting_slots) and schedules.tick(using=self.using) and is_due:
-            self._claimer.note_ready()
+        if (is_due or seen.waiting_slots) and self._tick():
             return 0.0
         # Nothing done though some are due: another worker was first, or knows the kind.
         return poll if is_due or seen.next_slot_in is None else min(seen.next_slot_in, poll)
+
+    def _tick(self) -> bool:
+        """Do what schedules have to do; say whether any did something. A tick that fails is no outage of the database."""
+        try:
+            done = schedules.tick(using=self.using)
+        except OperationalError as error:
+            if not connections[self.using].is_usable():
+                raise
+            if not self._tick_fails:
+                logger.warning("schedules wait error=%s", " ".join(str(error).split()))
+            self._tick_fails = True
+            return False
+        self._tick_fails = False
+        if done:
+            self._claimer.note_ready()
+        return done > 0
 
     def _until_next_job(self, seen: Survey, poll: float) -> float:
         if seen.next_run_in is None:

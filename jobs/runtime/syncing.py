@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import logging
+import time
 
 from django.db import DatabaseError, InterfaceError, connections
 
 from .. import schedules
+from ..schedules import Synced
 
 logger = logging.getLogger(__name__)
+
+TRIES = 5
+PAUSE_SECONDS = 0.3
 
 
 def sync_schedules(using: str) -> None:
     """Sync, and log what that changed; a worker that cannot goes on with the schedules there are."""
-    try:
-        synced = schedules.sync(using=using)
-    except (DatabaseError, InterfaceError) as error:
-        connections[using].close()
-        logger.warning("schedules not synced error=%s", " ".join(str(error).split()))
+    synced = _synced(using)
+    if synced is None:
         return
     for name in synced.created:
         logger.info("schedule created schedule=%s", name)
@@ -29,3 +31,16 @@ def sync_schedules(using: str) -> None:
         logger.warning("schedule disabled schedule=%s: it is no longer declared in code", name)
     for name, why in synced.refused.items():
         logger.error("schedule refused schedule=%s error=%s", name, why)
+
+
+def _synced(using: str) -> Synced | None:
+    for tries_left in reversed(range(TRIES)):
+        try:
+            return schedules.sync(using=using)
+        except (DatabaseError, InterfaceError) as error:
+            connections[using].close()
+            if not tries_left:
+                logger.warning("schedules not synced error=%s", " ".join(str(error).split()))
+        # Another worker that starts may have them, or somebody who edits one.
+        time.sleep(PAUSE_SECONDS)
+    return None

@@ -9,7 +9,6 @@ from typing import Any
 from .. import clock, schedule_values, slots
 from ..exceptions import JobsError
 from ..models import CronJob
-from ..slots import NEVER
 
 logger = logging.getLogger(__name__)
 
@@ -35,18 +34,19 @@ class Healer:
 
     def _plan_anew(self, schedule: Any) -> bool:
         rows = CronJob.objects.using(self._using).filter(pk=schedule.pk, next_run_at=clock.at(schedule.planned))
-        if not rows.update(next_run_at=None, rescheduled_at=clock.now(), last_scheduled_for=None):
+        if not rows.update(next_run_at=None, rescheduled_at=clock.now(), last_scheduled_for=None, put_off_until=None):
             return False
         logger.warning("schedule planned anew schedule=%s was=%s", schedule.name, schedule.planned)
         return True
 
 
 def _is_too_far_ahead(schedule: Any) -> bool:
-    if schedule.planned is None or schedule.planned >= NEVER:
+    if schedule.planned is None:
         return False
     try:
         rule, policy = schedule_values.rule(schedule), schedule_values.policy(schedule)
-    except JobsError:
+    except (JobsError, ValueError):
+        # The tick says what is wrong with it.
         return False
     late = slots.offset(schedule.pk, schedule.jitter)
     first = schedule_values.next_slot(rule, policy, schedule.read_now - late)

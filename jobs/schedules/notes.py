@@ -1,7 +1,8 @@
-"""What a tick writes on its schedules, and nothing else: bookkeeping must never undo an edit."""
+"""What the scheduler writes on schedules, and nothing else: bookkeeping must never undo an edit."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -11,6 +12,9 @@ from django.db import connections
 
 from .. import clock, payload, sql
 from ..models import CronJob
+from ..models.cron_queryset import CronJobQuerySet
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +54,7 @@ def _changes(noted: Noted) -> dict[str, Any]:
         for name, value in _values(noted).items()
         if name != "id" and (value is not None or name == "waiting_for")
     }
-    return changes | ({} if noted.next_run_at is None else {"disabled_at": None})
+    return changes | ({} if noted.next_run_at is None else {"disabled_at": None, "put_off_until": None})
 
 
 def _values(noted: Noted) -> dict[str, Any]:
@@ -58,3 +62,15 @@ def _values(noted: Noted) -> dict[str, Any]:
 
 
 _COLUMNS = tuple(field.name for field in fields(Noted))
+
+
+def put_off(schedules: CronJobQuerySet, seconds: float, error: str, *, name: str) -> int:
+    """
+    Look at a schedule again in so many seconds, or once it is edited; what stands against it is on its row.
+
+    Nothing is lost by it: what passes meanwhile is caught up with.
+    """
+    text = " ".join(error.split())[:500]
+    if text:
+        logger.error("schedule put off schedule=%s seconds=%g error=%s", name, seconds, text)
+    return schedules.update(put_off_until=clock.in_seconds(seconds), error=text)

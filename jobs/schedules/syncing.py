@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connections, transaction
+from django.db.models import Q
 
-from .. import clock, declarations
+from .. import clock, declarations, sql
 from ..declarations import DECLARED, Declaration
 from ..exceptions import InvalidSchedule
 from ..models import CronJob, JobEvent
@@ -36,17 +37,27 @@ def sync(wanted: Iterable[Declaration] | None = None, *, dry_run: bool = False, 
     A column that a person has changed since it was last synced keeps what
     the person gave it. Removed ones are disabled, not deleted, and run again
     once they are declared again. ``wanted`` defaults to all declared.
-    Several may sync at once; a second call finds nothing to do.
+    Several may sync at once; a second call finds nothing to do. Raises
+    OperationalError where somebody holds one of these rows for long.
     """
     listed = declarations.declared() if wanted is None else list(wanted)
     synced = Synced()
     with transaction.atomic(using=using):
+        _lock_all({declaration.name for declaration in listed}, using=using)
         for declaration in listed:
             _sync_one(declaration, synced, using=using)
         _disable_removed({declaration.name for declaration in listed}, synced, using=using)
         if dry_run:
             transaction.set_rollback(True, using=using)
     return synced
+
+
+def _lock_all(names: Collection[str], *, using: str) -> None:
+    """Lock what will be looked at, in the order that all others lock in."""
+    if connections[using].vendor == "postgresql":
+        sql.run(connections[using], sql.PATIENCE_POSTGRESQL)
+    rows = CronJob.objects.using(using).filter(Q(name__in=names) | Q(origin=CronJob.Origin.CODE))
+    list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
 
 
 def _sync_one(declaration: Declaration, synced: Synced, *, using: str) -> None:
@@ -58,7 +69,7 @@ def _sync_one(declaration: Declaration, synced: Synced, *, using: str) -> None:
         synced.refused[declaration.name] = str(error)
         return
     rows = CronJob.objects.using(using).filter(name=declaration.name)
-    present = rows.select_for_update().first()
+    present = rows.first()
     if present is None:
         if _insert(wanted, using=using):
             synced.created.append(declaration.name)
@@ -96,7 +107,10 @@ def _bring_up_to_date(present: CronJob, wanted: CronJob, synced: Synced, *, usin
 
 def _disable_removed(names: Collection[str], synced: Synced, *, using: str) -> None:
     code = CronJob.objects.using(using).enabled().filter(origin=CronJob.Origin.CODE)
-    for schedule in code.exclude(name__in=names).select_for_update():
+    for schedule in code.exclude(name__in=names):
+        if schedule.declared.get("enabled") is False:
+            # Disabled by an earlier sync, and a person has enabled it since.
+            continue
         # As declared: once it is declared again, sync may enable it.
         declared = schedule.declared | {"enabled": False}
         CronJob.objects.using(using).filter(pk=schedule.pk).update(enabled=False, declared=declared)

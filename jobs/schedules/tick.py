@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from django.db import DataError, IntegrityError, transaction
-from django.db.models import Q
+from django.db import DatabaseError, InterfaceError, OperationalError, connections, transaction
 
-from .. import clock, operations, registry, schedule_values, slot_jobs, slots
-from ..conf import settings
-from ..exceptions import JobsError
+from .. import clock, operations, schedule_values, slot_jobs, slots, sql
 from ..models import CronJob, Job, JobEvent
-from ..models.locking import unlocked
 from ..slots import NEVER, Overlap, Reason, Skipped, Turn
-from .notes import Noted, note
-
-logger = logging.getLogger(__name__)
+from .notes import Noted, note, put_off
+from .reading import Reading, lock, read
 
 BATCH = 200
+ROUNDS = 10
+BROKEN_SECONDS = 60.0
+BUSY_SECONDS = 1.0
+# Somebody holds a lock that is needed, such as an uncommitted job with the unique key of a slot.
+BUSY = {sql.LOCK_NOT_AVAILABLE, sql.DEADLOCK_DETECTED}
 
 
 @dataclass(slots=True, kw_only=True)
 class Ticked:
-    """One schedule in one tick: what was read of it, and what is to be done."""
+    """What one schedule does in one tick."""
 
-    schedule: CronJob
-    now: datetime
-    planned: datetime | None
-    since: datetime
-    waited: datetime | None
-    waiting: datetime | None = None
+    reading: Reading
     turn: Turn = field(default_factory=Turn)
-    is_due: bool = False
-    error: str = ""
-    skipped: list[Skipped] = field(default_factory=list)
     start: list[datetime] = field(default_factory=list)
+    waiting: datetime | None = None
+    skipped: list[Skipped] = field(default_factory=list)
     in_the_way: list[int] = field(default_factory=list)
+
+    @property
+    def schedule(self) -> CronJob:
+        return self.reading.schedule
+
+    @property
+    def has_acted(self) -> bool:
+        return self.reading.is_due or bool(self.start) or self.waiting != self.reading.waited
 
 
 def tick(*, limit: int = BATCH, using: str) -> int:
@@ -48,154 +49,127 @@ def tick(*, limit: int = BATCH, using: str) -> int:
 
     The slots to come are worked out before the transaction opens. A batch
     that fails is done again one by one, and a schedule that fails by itself
-    is stopped, with its error on the row.
+    is put off for a minute, with its error on the row. Schedules that others
+    have locked are passed over, for those that come after them.
     """
-    batch = _read(limit, using=using)
-    for ticked in batch:
-        _decide(ticked)
-    return _carry_out_or_divide(batch, using=using) if batch else 0
-
-
-def _read(limit: int, *, using: str) -> list[Ticked]:
-    """Return the schedules to look at: new or edited ones, due ones, and those whose slot waits."""
-    schedules = CronJob.objects.using(using)
-    facts = {
-        "read_now": clock.Instant(clock.now()),
-        "planned": clock.Instant("next_run_at"),
-        "rescheduled": clock.Instant("rescheduled_at"),
-        "high_water": clock.Instant("last_scheduled_for"),
-        "waits": clock.Instant("waiting_for"),
-    }
-    found: dict[int, Ticked] = {}
-    for rows in (
-        schedules.to_plan(),
-        schedules.due().filter(_for_us(using)).order_by("next_run_at", "pk"),
-        schedules.filter(waiting_for__isnull=False).order_by("pk"),
-    ):
-        for schedule in rows.annotate(**facts)[: limit - len(found)]:
-            found.setdefault(schedule.pk, _ticked(schedule))
-        if len(found) >= limit:
+    done = 0
+    passed_over: set[int] = set()
+    for _ in range(ROUNDS):
+        readings = read(limit, besides=passed_over, using=using)
+        if not readings:
             break
-    return list(found.values())
+        held = _carry_out_or_divide(readings, using=using)
+        done += sum(ticked.has_acted for ticked in held)
+        passed_over |= {reading.schedule.pk for reading in readings} - {ticked.schedule.pk for ticked in held}
+        if len(held) == len(readings) or len(readings) < limit:
+            break
+    return done
 
 
-def _for_us(using: str) -> Q:
-    """Leave kinds that have no handler here to workers who know them, unless nobody came for long."""
-    return Q(kind__in=registry.kinds()) | Q(next_run_at__lt=clock.in_seconds(-settings.unknown_kind_grace_seconds))
-
-
-def _ticked(schedule: Any) -> Ticked:
-    since = max(filter(None, (schedule.rescheduled, schedule.high_water)))
-    return Ticked(
-        schedule=schedule, now=schedule.read_now, planned=schedule.planned, since=since, waited=schedule.waits
-    )
-
-
-def _decide(ticked: Ticked) -> None:
-    """Work out the turn of one schedule; a rule that cannot be followed becomes its error."""
-    schedule = ticked.schedule
-    ticked.is_due = schedule.enabled and (ticked.planned is None or ticked.planned <= ticked.now)
-    if not ticked.is_due:
-        return
-    try:
-        rule, policy = schedule_values.rule(schedule), schedule_values.policy(schedule)
-        if ticked.planned is None:
-            paused_at = None if schedule.disabled_at is None else clock.aware(schedule.disabled_at)
-            ticked.turn = slots.plan(rule, policy, since=ticked.since, paused_at=paused_at)
-        else:
-            local_now = ticked.now - slots.offset(schedule.pk, schedule.jitter)
-            ticked.turn = slots.turn(rule, policy, since=ticked.since, now=local_now)
-            _check_progress(ticked, local_now)
-    except (JobsError, ArithmeticError, ValueError, TypeError) as error:
-        ticked.error = f"{error}"[:500]
-
-
-def _check_progress(ticked: Ticked, now: datetime) -> None:
-    """Refuse a next slot that is not in the future: the schedule would fire without end."""
-    if ticked.turn.next_slot is not None and ticked.turn.next_slot <= now:
-        raise JobsError(f"Its next run {ticked.turn.next_slot} is not after {now}.")
-
-
-def _carry_out_or_divide(batch: list[Ticked], *, using: str) -> int:
+def _carry_out_or_divide(readings: Sequence[Reading], *, using: str) -> list[Ticked]:
+    """Carry out a batch, or where it fails each schedule by itself; return those that were neither locked nor put off."""
     try:
         with transaction.atomic(using=using):
-            held = _carry_out(batch, using=using)
-    except (JobsError, DataError, IntegrityError) as error:
-        if len(batch) > 1:
-            return sum(_carry_out_or_divide([ticked], using=using) for ticked in batch)
-        (broken,) = batch
-        return _stop(broken, f"{error}", using=using)
-    for ticked in held:
-        if ticked.error:
-            logger.error("schedule stopped schedule=%s error=%s", ticked.schedule.name, ticked.error)
+            held = _carry_out(readings, using=using)
+    except Exception as error:
+        if isinstance(error, OperationalError | InterfaceError) and _sqlstate(error) not in BUSY:
+            raise
+        if len(readings) > 1:
+            return [one for reading in readings for one in _carry_out_or_divide([reading], using=using)]
+        _put_off(readings[0], error, using=using)
+        return []
+    _make_room(held, using=using)
+    return held
+
+
+def _sqlstate(error: Exception) -> str:
+    return getattr(error.__cause__, "sqlstate", None) or ""
+
+
+def _put_off(broken: Reading, error: Exception, *, using: str) -> None:
+    """Take a schedule that fails by itself out of the next ticks, unless somebody has edited it meanwhile."""
+    schedule = broken.schedule
+    rows = CronJob.objects.using(using).filter(
+        pk=schedule.pk, rescheduled_at=clock.at(broken.rescheduled), enabled=schedule.enabled
+    )
+    if isinstance(error, DatabaseError) and _sqlstate(error) in BUSY:
+        put_off(rows, BUSY_SECONDS, "", name=schedule.name)
+    else:
+        put_off(rows, BROKEN_SECONDS, f"{error}" or type(error).__name__, name=schedule.name)
+
+
+def _make_room(held: Sequence[Ticked], *, using: str) -> None:
+    """Cancel the jobs that slots wait for, where that is the policy."""
     in_the_way = [pk for ticked in held for pk in ticked.in_the_way]
     if in_the_way:
         jobs = Job.objects.using(using).filter(pk__in=in_the_way, cancel_requested_at__isnull=True)
         operations.cancel(jobs, reason="The next slot of its schedule has come.")
-    return sum(ticked.is_due or bool(ticked.start) for ticked in held)
 
 
-def _stop(broken: Ticked, error: str, *, using: str) -> int:
-    """Take a schedule that fails by itself out of the tick, until somebody edits it."""
-    error = " ".join(error.split())[:500]
-    logger.error("schedule stopped schedule=%s error=%s", broken.schedule.name, error)
-    rows = CronJob.objects.using(using).filter(pk=broken.schedule.pk)
-    return rows.update(next_run_at=clock.at(NEVER), waiting_for=None, error=error)
-
-
-def _carry_out(batch: Sequence[Ticked], *, using: str) -> list[Ticked]:
+def _carry_out(readings: Sequence[Reading], *, using: str) -> list[Ticked]:
     """Write one batch in the caller's transaction; return those that were not somebody else's."""
-    held = _locked(batch, using=using)
-    busy = slot_jobs.unfinished(
-        [one.schedule.pk for one in held if one.schedule.overlap != Overlap.ALLOW or one.waited], using=using
-    )
-    wanted: dict[slot_jobs.Slot, Any] = {}
-    for ticked in held:
-        _place(ticked, busy.get(ticked.schedule.pk, []))
-        made = slot_jobs.candidates(ticked.schedule, ticked.start, now=ticked.now, origin=Job.Origin.SLOT, using=using)
-        wanted |= {(ticked.schedule.pk, slot): one for slot, one in zip(ticked.start, made, strict=True)}
-    ids = slot_jobs.materialise(wanted, using=using)
+    turns = {reading.schedule.pk: _turn(reading) for reading in readings}
+    if connections[using].vendor == "postgresql":
+        sql.run(connections[using], sql.PATIENCE_POSTGRESQL)
+    locked = lock(readings, using=using)
+    # What was decided holds if it is as it was read; the rest of the row is taken as it is now.
+    present = [locked[one.schedule.pk] for one in readings if one.is_still(locked.get(one.schedule.pk))]
+    held = [Ticked(reading=reading, turn=turns[reading.schedule.pk]) for reading in present]
+    _place_all(held, using=using)
+    ids = slot_jobs.materialise(_wanted(held, using=using), using=using)
     note([_noted(ticked, ids) for ticked in held], using=using)
     JobEvent.objects.using(using).bulk_create(
-        skipped_event(one.schedule.pk, skipped) for one in held for skipped in slots.merged(one.skipped)
+        skipped_event(ticked.schedule.pk, skipped) for ticked in held for skipped in slots.merged(ticked.skipped)
     )
     return held
 
 
-def _locked(batch: Sequence[Ticked], *, using: str) -> list[Ticked]:
-    """Lock the schedules that are still as they were read; the others are somebody else's, or were edited."""
-    rows = unlocked(CronJob.objects.using(using).filter(pk__in=[one.schedule.pk for one in batch]).order_by("pk"))
-    present = {
-        pk: (enabled, rescheduled, planned, waits)
-        for pk, enabled, rescheduled, planned, waits in rows.values_list(
-            "pk",
-            "enabled",
-            clock.Instant("rescheduled_at"),
-            clock.Instant("next_run_at"),
-            clock.Instant("waiting_for"),
-        )
-    }
-    return [
-        one
-        for one in batch
-        if present.get(one.schedule.pk) == (one.schedule.enabled, one.schedule.rescheduled, one.planned, one.waited)  # type: ignore[attr-defined]
-    ]
+def _turn(reading: Reading) -> Turn:
+    """Work out the turn of one schedule; raise where it has no rule that can be followed."""
+    if not reading.is_due:
+        return Turn()
+    schedule = reading.schedule
+    rule, policy = schedule_values.rule(schedule), schedule_values.policy(schedule)
+    late = slots.offset(schedule.pk, schedule.jitter)
+    high_water = reading.high_water or clock.EPOCH
+    if reading.planned is not None:
+        since = max(high_water, reading.planned - late - slots.INSTANT)
+        return slots.turn(rule, policy, since=since, now=reading.now - late)
+    if reading.paused is not None or reading.high_water is None:
+        return slots.plan(rule, policy, since=reading.rescheduled, paused_at=reading.paused)
+    # A slot whose run, delayed by the jitter, was still to come at the edit still comes.
+    return slots.plan(rule, policy, since=max(high_water, reading.rescheduled - late))
+
+
+def _place_all(held: Sequence[Ticked], *, using: str) -> None:
+    choosy = [one.schedule.pk for one in held if one.schedule.overlap != Overlap.ALLOW or one.reading.waited]
+    unfinished = slot_jobs.unfinished(choosy, using=using)
+    for ticked in held:
+        _place(ticked, unfinished.get(ticked.schedule.pk, []))
 
 
 def _place(ticked: Ticked, unfinished: list[int]) -> None:
     """Say which slots become jobs, which one waits, and which jobs have to make room for it."""
-    schedule, waiting = ticked.schedule, ticked.waited
+    schedule, waiting = ticked.schedule, ticked.reading.waited
     ticked.skipped = list(ticked.turn.skipped)
-    if waiting is not None and (not schedule.enabled or schedule.disabled_at is not None):
+    if waiting is not None and (not schedule.enabled or ticked.reading.paused is not None):
         ticked.skipped.insert(0, Skipped(reason=Reason.PAUSED, first=waiting, last=waiting))
         waiting = None
-    if not ticked.error:
-        placement = slots.place(ticked.turn.due, Overlap(schedule.overlap), is_busy=bool(unfinished), waiting=waiting)
-        ticked.start, waiting = placement.start, placement.waiting
-        ticked.skipped += placement.skipped
-    ticked.waiting = waiting
-    if waiting is not None and schedule.overlap == Overlap.CANCEL_RUNNING:
+    overlap = Overlap(schedule.overlap)
+    placement = slots.place(ticked.turn.due, overlap, is_busy=bool(unfinished), waiting=waiting)
+    ticked.start, ticked.waiting = placement.start, placement.waiting
+    ticked.skipped += placement.skipped
+    if ticked.waiting is not None and overlap is Overlap.CANCEL_RUNNING:
         ticked.in_the_way = unfinished
+
+
+def _wanted(held: Sequence[Ticked], *, using: str) -> dict[slot_jobs.Slot, Any]:
+    wanted: dict[slot_jobs.Slot, Any] = {}
+    for ticked in held:
+        schedule = ticked.schedule
+        made = slot_jobs.candidates(schedule, ticked.start, now=ticked.reading.now, origin=Job.Origin.SLOT, using=using)
+        wanted |= {(schedule.pk, slot): one for slot, one in zip(ticked.start, made, strict=True)}
+    return wanted
 
 
 def _noted(ticked: Ticked, ids: dict[slot_jobs.Slot, int | None]) -> Noted:
@@ -206,14 +180,14 @@ def _noted(ticked: Ticked, ids: dict[slot_jobs.Slot, int | None]) -> Noted:
     ticked.skipped += [Skipped(reason=Reason.UNIQUE_KEY, first=slot, last=slot) for slot in refused]
     noted = Noted(id=key, waiting_for=ticked.waiting, last_scheduled_for=ticked.turn.seen_until)
     if started:
-        noted = replace(noted, last_run_at=ticked.now, last_job_id=ids[key, started[-1]])
-    if ticked.is_due:
-        noted = replace(noted, next_run_at=_next_run(ticked), error=ticked.error)
+        noted = replace(noted, last_run_at=ticked.reading.now, last_job_id=ids[key, started[-1]])
+    if ticked.reading.is_due:
+        noted = replace(noted, next_run_at=_next_run(ticked), error="")
     return noted
 
 
 def _next_run(ticked: Ticked) -> datetime:
-    if ticked.turn.next_slot is None or ticked.error:
+    if ticked.turn.next_slot is None:
         return NEVER
     return ticked.turn.next_slot + slots.offset(ticked.schedule.pk, ticked.schedule.jitter)
 

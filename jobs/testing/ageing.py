@@ -10,7 +10,15 @@ from django.db.models import F
 from ..models import CronJob, Job
 
 MOMENTS = {
-    CronJob: ("next_run_at", "rescheduled_at", "disabled_at", "last_scheduled_for", "last_run_at", "waiting_for"),
+    CronJob: (
+        "next_run_at",
+        "rescheduled_at",
+        "disabled_at",
+        "last_scheduled_for",
+        "last_run_at",
+        "waiting_for",
+        "put_off_until",
+    ),
     Job: (
         "run_at",
         "enqueued_at",
