@@ -6,9 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.db import OperationalError, connection
 from django.test import override_settings
 
+from jobs import job as job_decorator
 from jobs import operations, schedules
 from jobs.exceptions import DuplicateJob, InvalidSchedule
 from jobs.models import CronJob, Job, JobEvent
@@ -18,6 +20,7 @@ from jobs.testing import age
 from tests.jobs import noop
 from tests.leasing import in_threads
 from tests.processes import FAST
+from tests.registering import own_registry
 from tests.scheduling import HOUR, make, missed, now, planned, slots, tick
 from tests.working import burst, running, wait_until
 
@@ -47,6 +50,17 @@ def test_run_now_with_a_taken_key_says_so() -> None:
         schedule.trigger()
 
     assert Job.objects.count() == 1
+
+
+def test_run_now_asks_for_the_permission_of_the_kind() -> None:
+    with own_registry():
+        job_decorator("refund", permission="auth.add_user")(lambda: None)
+        schedule = planned(kind="refund")
+
+        with pytest.raises(PermissionDenied, match=r"has auth\.add_user"):
+            schedule.trigger(actor=Actor("1", "alice", permits=lambda permission: False))
+        assert not Job.objects.exists()
+        assert schedule.trigger(actor=ALICE).kind == "refund"
 
 
 def test_a_disabled_schedule_may_be_run_by_hand() -> None:

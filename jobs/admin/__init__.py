@@ -6,10 +6,11 @@ without ``django.contrib.admin``. A site with an ``AdminSite`` of its own
 registers the classes below there.
 """
 
+from .cronjob import CronJobAdmin
 from .event import JobEventAdmin
 from .job import JobAdmin
 from .queue import QueueAdmin
 from .run import JobRunAdmin
 from .worker import WorkerAdmin
 
-__all__ = ["JobAdmin", "JobEventAdmin", "JobRunAdmin", "QueueAdmin", "WorkerAdmin"]
+__all__ = ["CronJobAdmin", "JobAdmin", "JobEventAdmin", "JobRunAdmin", "QueueAdmin", "WorkerAdmin"]

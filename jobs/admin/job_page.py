@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.admin.utils import label_for_field
 from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from .. import stats
 from ..durations import spoken
-from ..models import Job, JobRun
+from ..models import CronJob, Job, JobRun
 from ..stats import Document, Moment, Progress
 from . import shown
 
@@ -48,10 +49,19 @@ def _facts(admin: JobAdmin, job: Job) -> Iterator[tuple[str, Any]]:
     yield _("Enqueued"), shown.moment(job.enqueued_at)
     if job.lease_owner:
         yield _("Worker"), job.lease_owner
+    if job.cron_id is not None:
+        yield _("Schedule"), _schedule(admin, job, job.cron_id)
     if job.unique_key is not None:
         yield _("Unique key"), job.unique_key
     if job.copied_from_id is not None:
         yield _("Copied from"), admin.link(Job, job.copied_from_id, f"#{job.copied_from_id}")
+
+
+def _schedule(admin: JobAdmin, job: Job, cron_id: int) -> str:
+    """Return the schedule that the job comes from, as long as there is one, and the slot."""
+    name = CronJob.objects.using(job._state.db).filter(pk=cron_id).values_list("name", flat=True).first()
+    link = _("deleted") if name is None else admin.link(CronJob, cron_id, name)
+    return format_html("{} {}", link, shown.moment(job.scheduled_for) or job.get_origin_display())
 
 
 def _progress(documents: list[Document]) -> Progress | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from .expressions import MAX_LENGTH, validate
 from .previews import Occurrence, preview
 from .timetables import MAX_INTERVAL_SECONDS, CronRule, IntervalRule, Timetable, rule_for, upcoming
+from .words import in_words, interval_in_words
 from .zones import zone_named
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "IntervalRule",
     "Occurrence",
     "Timetable",
+    "in_words",
+    "interval_in_words",
     "preview",
     "rule_for",
     "upcoming",

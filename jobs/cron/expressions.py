@@ -59,7 +59,7 @@ def _normalised(expression: object) -> str:
 
 @lru_cache(maxsize=8192)
 def _parsed(text: str) -> Cron:
-    fields = _fields(text)
+    fields = fields_of(text)
     plain = [field.plain(value) for field, value in zip(FIELDS, fields, strict=True)]
     (minutes, hours, dates, months, weekdays), numbered = croniter.expand(" ".join(plain))
     cron = Cron(
@@ -82,7 +82,8 @@ def _parsed(text: str) -> Cron:
     return cron
 
 
-def _fields(text: str) -> list[str]:
+def fields_of(text: str) -> list[str]:
+    """Return the five fields of an expression in its normal form; raise ``InvalidCron`` where there are not five."""
     if text.startswith("@"):
         return _alias(text).split()
     fields = text.split()

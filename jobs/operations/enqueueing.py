@@ -26,7 +26,7 @@ def enqueue(spec: JobSpec, *, actor: Actor | None = None, reason: str = "", usin
     """
     alias = using or router.db_for_write(Job)
     decision = Decision.of(actor, reason)
-    _check_permission(spec.kind, decision.actor)
+    check_permission(spec.kind, decision.actor)
     with transaction.atomic(using=alias):
         job = Job.objects.using(alias).enqueue(spec)
         if job.created:
@@ -73,7 +73,8 @@ def _options(original: Job) -> dict[str, Any]:
     return {name: getattr(original, name) for name in names}
 
 
-def _check_permission(kind: Any, actor: Actor) -> None:
+def check_permission(kind: Any, actor: Actor) -> None:
+    """Raise ``PermissionDenied`` if the actor lacks what ``@job(permission=...)`` of this kind asks."""
     definition = registry.find(kind) if isinstance(kind, str) else kind
     if definition is None or definition.options.permission is None:
         return

@@ -14,6 +14,7 @@ from ..exceptions import DuplicateJob, InvalidSchedule
 from ..models import CronJob, Job, JobEvent
 from ..specs import JobSpec
 from .decision import Actor, Decision
+from .enqueueing import check_permission
 
 MOST_BACKFILLED = 1_000
 
@@ -55,10 +56,13 @@ def trigger_schedule(schedule: CronJob, *, actor: Actor | None = None, reason: s
     Enqueue one extra run of ``schedule`` now, disabled or not; its next slot stays.
 
     The job is marked as run by hand and does not count as overlap. Raises
+    ``PermissionDenied`` if the actor lacks the permission of the kind,
     ``DuplicateJob`` where a live job holds the schedule's unique key, and
     ``InvalidSchedule`` for one that was never saved or has been deleted.
     """
     using = schedule._state.db or router.db_for_write(CronJob)
+    decision = Decision.of(actor, reason)
+    check_permission(schedule.kind, decision.actor)
     with transaction.atomic(using=using):
         if not CronJob.objects.using(using).filter(pk=schedule.pk).exists():
             raise InvalidSchedule(
@@ -66,7 +70,7 @@ def trigger_schedule(schedule: CronJob, *, actor: Actor | None = None, reason: s
             )
         spec = slot_jobs.spec_of(schedule, now=clock.aware(clock.read(using)))
         job = _inserted(spec, schedule, using=using)
-        Decision.of(actor, reason).event(JobEvent.Kind.TRIGGERED, cron_id=schedule.pk, job_id=job.pk).save(using=using)
+        decision.event(JobEvent.Kind.TRIGGERED, cron_id=schedule.pk, job_id=job.pk).save(using=using)
     return job
 
 

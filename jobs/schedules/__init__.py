@@ -6,7 +6,7 @@ on, passes over those that others have, and a slot's job is unique besides.
 """
 
 from .healing import Healer
-from .syncing import Synced, sync
+from .syncing import Synced, changed_by_hand, sync
 from .tick import tick
 
-__all__ = ["Healer", "Synced", "sync", "tick"]
+__all__ = ["Healer", "Synced", "changed_by_hand", "sync", "tick"]

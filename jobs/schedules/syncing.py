@@ -94,7 +94,8 @@ def _insert(wanted: CronJob, *, using: str) -> bool:
 def _bring_up_to_date(present: CronJob, wanted: CronJob, synced: Synced, *, using: str) -> None:
     """Change the columns that still are what was declared before."""
     differing = [name for name in DECLARED if _plain(getattr(present, name)) != wanted.declared[name]]
-    kept = [name for name in differing if _plain(getattr(present, name)) != present.declared.get(name)]
+    by_hand = changed_by_hand(present)
+    kept = [name for name in differing if name in by_hand]
     changed = [name for name in differing if name not in kept]
     if kept:
         synced.kept[present.name] = kept
@@ -103,6 +104,11 @@ def _bring_up_to_date(present: CronJob, wanted: CronJob, synced: Synced, *, usin
     if changed or present.declared != wanted.declared:
         changes: dict[str, Any] = {name: getattr(wanted, name) for name in changed}
         CronJob.objects.using(using).filter(pk=present.pk).update(**changes, declared=wanted.declared)
+
+
+def changed_by_hand(schedule: CronJob) -> list[str]:
+    """Return the columns of a schedule that say something else than its code did when it was last synced."""
+    return [name for name in DECLARED if _plain(getattr(schedule, name)) != schedule.declared.get(name)]
 
 
 def _disable_removed(names: Collection[str], synced: Synced, *, using: str) -> None:

@@ -7,8 +7,9 @@ from .explanation import explain
 from .history import Moment, duration, texts_of_run, timeline
 from .keyset import beyond, place_of
 from .limits import patience
-from .masking import masked, masked_args
+from .masking import has_mask, masked, masked_args, restored
 from .progress import Progress
+from .schedules import SkippedSlots, SlotRun, Standing, in_standing, rule_in_words, standing, with_times
 from .search import as_id, found, newest
 from .signs import Badge, ShownState, badges, in_shown_state, shown_state, with_signs
 from .tracebacks import Part, folded
@@ -24,6 +25,9 @@ __all__ = [
     "Part",
     "Progress",
     "ShownState",
+    "SkippedSlots",
+    "SlotRun",
+    "Standing",
     "as_id",
     "badges",
     "beyond",
@@ -34,14 +38,20 @@ __all__ = [
     "explain",
     "folded",
     "found",
+    "has_mask",
     "in_shown_state",
+    "in_standing",
     "masked",
     "masked_args",
     "newest",
     "patience",
     "place_of",
+    "restored",
+    "rule_in_words",
     "shown_state",
+    "standing",
     "texts_of_run",
     "timeline",
     "with_signs",
+    "with_times",
 ]

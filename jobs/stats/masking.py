@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from typing import Any
 
 from .. import registry
@@ -43,3 +44,31 @@ def _positional_names(kind: str, count: int) -> list[str]:
 
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def restored(shown: Any, stored: Any) -> Any:
+    """
+    Return what somebody typed over masked values, with what they left masked as it is ``stored``.
+
+    A list that was changed is taken as it was typed, masks included, since
+    nobody knows which of its values moved where.
+    """
+    if not isinstance(shown, dict) or not isinstance(stored, dict):
+        return stored if _is_same(shown, masked(stored)) else shown
+    return {key: _restored_under(key, inner, stored[key]) if key in stored else inner for key, inner in shown.items()}
+
+
+def _restored_under(key: str, shown: Any, stored: Any) -> Any:
+    return stored if is_sensitive(key) and shown == MASK else restored(shown, stored)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Compare JSON values, in which true is not 1."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def has_mask(value: Any) -> bool:
+    """Say whether a mask stands somewhere in a JSON value, where it would be stored as if it were one."""
+    if isinstance(value, dict):
+        return any(has_mask(inner) for inner in value.values())
+    return any(has_mask(inner) for inner in value) if isinstance(value, list) else value == MASK

@@ -1,0 +1,74 @@
+"""
+A rule in words, for those who do not read cron expressions.
+
+The words are those of cron-descriptor, which is optional. It knows another
+dialect than ours, so it is asked only for what means the same in both.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import get_language, gettext, to_locale
+
+from ..durations import spoken
+from .expressions import fields_of, validate
+
+try:
+    import cron_descriptor
+except ImportError:
+    cron_descriptor = None
+
+# A step has to come out even, or "every 40 minutes" would be said of the minutes 0 and 40.
+_EVEN_STEPS = {0: 60, 1: 24, 3: 12}
+_VALUES = re.compile(r"\*|\w+(-\w+)?(,\w+(-\w+)?)*|\w+#\d")
+_NAMES = re.compile(
+    r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|"
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
+)
+
+
+def in_words(expression: str) -> str:
+    """Say a cron expression in the present language, or return it as it is where that cannot be done truly."""
+    return _in_words(validate(expression), to_locale(get_language() or "en"))
+
+
+def interval_in_words(seconds: int) -> str:
+    return gettext("Every %(time)s") % {"time": spoken(seconds)}
+
+
+@lru_cache(maxsize=1024)
+def _in_words(expression: str, language: str) -> str:
+    fields = fields_of(expression)
+    if cron_descriptor is None or not all(_is_said_truly(place, field) for place, field in enumerate(fields)):
+        return expression
+    options = cron_descriptor.Options(
+        # Else it leaves out "every day" where a time stands alone.
+        verbose=not fields[1].startswith("*"),
+        use_24hour_time_format=True,
+        locale_code=_locale(language),
+    )
+    try:
+        words = cron_descriptor.ExpressionDescriptor(" ".join(fields).upper(), options).get_description()
+    except (cron_descriptor.FormatException, cron_descriptor.MissingFieldException):
+        return expression
+    # It leaves the names of days and months to the process, which serves people of many languages.
+    return _NAMES.sub(lambda name: gettext(name[0]), words)
+
+
+def _is_said_truly(place: int, field: str) -> bool:
+    start, _, step = field.partition("/")
+    if step:
+        return start == "*" and place in _EVEN_STEPS and _EVEN_STEPS[place] % int(step) == 0
+    return _VALUES.fullmatch(field) is not None
+
+
+def _locale(language: str) -> str:
+    """Return the locale that cron-descriptor has for ``language``; it falls back to English by itself."""
+    package: Any = cron_descriptor
+    known = sorted(path.stem for path in (Path(package.__file__).parent / "locale").glob("*.mo"))
+    same = [name for name in known if name.partition("_")[0] == language.partition("_")[0]]
+    return language if language in known or not same else same[0]
