@@ -97,7 +97,7 @@ def _conflicts(schedule: CronJob) -> dict[str, str]:
             "choose overlap='allow' (queue_one would keep only the newest of them), or catch_up='latest'."
         }
     definition = registry.find(schedule.kind)
-    if definition is None and not settings.allow_unknown_kinds and schedule.enabled and schedule.has_new_kind:
+    if definition is None and not settings.allow_unknown_kinds and schedule.asks_for_handler:
         return dict(_kind_problem(schedule.kind))
     if definition is not None:
         return dict(_argument_problems(definition, schedule))

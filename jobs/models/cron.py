@@ -59,7 +59,8 @@ class CronJob(models.Model):
 
     CatchUp = CatchUp
     Overlap = Overlap
-    _stored_kind: str | None = None
+    # As the row had them: only what is new has to have a handler.
+    _stored: tuple[str | None, bool | None] = (None, None)
 
     class Origin(models.TextChoices):
         PERSON = "person", _("Made by a person")
@@ -181,13 +182,14 @@ class CronJob(models.Model):
         if self._state.adding or self.pk is None:
             self.forget_history()
             super().save(force_insert=force_insert, force_update=force_update, using=alias)
-            self._stored_kind = self.kind
+            self._stored = (self.kind, self.enabled)
             announce([Wakeup(SOON)], using=alias)
             return
         with transaction.atomic(using=alias):
             self._save_plan(names, alias)
             super().save(force_update=force_update, using=alias, update_fields=names)
-        self._stored_kind = self.kind if "kind" in names else self._stored_kind
+        if {"kind", "enabled"} <= names:
+            self._stored = (self.kind, self.enabled)
         if update_fields is None:
             self.refresh_from_db(using=alias, fields=sorted(KEPT_BY_TICK))
 
@@ -212,13 +214,14 @@ class CronJob(models.Model):
     @classmethod
     def from_db(cls, *args: Any, **options: Any) -> Self:
         schedule = super().from_db(*args, **options)
-        schedule._stored_kind = schedule.__dict__.get("kind")
+        schedule._stored = (schedule.__dict__.get("kind"), schedule.__dict__.get("enabled"))
         return schedule
 
     @property
-    def has_new_kind(self) -> bool:
-        """Whether the kind is not the one that is stored: one whose handler has gone may stay."""
-        return self._state.adding or self.kind != self._stored_kind
+    def asks_for_handler(self) -> bool:
+        """Whether a change makes it run a kind that it did not run before: one whose handler has gone may stay."""
+        kind, enabled = self._stored
+        return self.enabled and (self._state.adding or self.kind != kind or enabled is False)
 
     def _names_to_save(self) -> set[str]:
         fields = {field.name for field in self._meta.concrete_fields if not field.primary_key}
