@@ -68,7 +68,10 @@ def _next(schedule: Any) -> SafeString:
             return _since(schedule)
         case Standing.FAILED:
             error = Truncator(schedule.error).chars(ERROR_CHARS)
-            return format_html('{} <div class="jobs-quiet">{}</div>', shown.sign(glyph, tone, _("Error")), error)
+            again = "" if schedule.put_off_until is None else _("Tried again at")
+            moment = "" if schedule.put_off_until is None else _quiet(schedule.put_off_until)
+            sign = shown.sign(glyph, tone, _("Error"))
+            return format_html('{} <div class="jobs-quiet">{}</div> {} {}', sign, error, again, moment)
         case Standing.ENDED | Standing.UNPLANNED:
             return shown.sign(glyph, tone, standing.label)
         case Standing.LATE:

@@ -28,7 +28,7 @@ class Standing(TextChoices):
 
     ON_TIME = "on_time", gettext_lazy("On time")
     LATE = "late", gettext_lazy("Late")
-    FAILED = "failed", gettext_lazy("Stopped by an error")
+    FAILED = "failed", gettext_lazy("With an error")
     ENDED = "ended", gettext_lazy("Ended")
     UNPLANNED = "unplanned", gettext_lazy("Being planned")
     DISABLED = "disabled", gettext_lazy("Disabled")
