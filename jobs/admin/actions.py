@@ -39,6 +39,7 @@ class Action:
     form: type[ReasonForm] = ReasonForm
     initial: Callable[[Any], dict[str, Any]] = _nothing
     hint: Text = ""
+    warning: Text = ""
     asks: bool = True
     is_danger: bool = False
     starts: bool = False

@@ -59,6 +59,10 @@ class SteeredAdmin(ReadOnlyAdmin):
         """Return the action as it is worded for ``row``."""
         return action
 
+    def warned(self, action: Action, rows: QuerySet[Any]) -> Action:
+        """Return the action with what should be known of ``rows`` before it is done."""
+        return action
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Refuse, rather than overlook, an action that the user was not offered."""
         asked = request.POST.get("action")
@@ -82,11 +86,12 @@ class SteeredAdmin(ReadOnlyAdmin):
             self.tell(request, Sentence(str(why_not), is_good=False))
             return HttpResponseRedirect(back)
         form = chosen.form(request.POST if request.method == "POST" else None, initial=chosen.initial(row))
+        rows = self.get_queryset(request).filter(pk=row.pk)
         if form.is_valid():
-            self._do(request, chosen, self.get_queryset(request).filter(pk=row.pk), form)
+            self._do(request, chosen, rows, form)
             return HttpResponseRedirect(back)
         what = f"{self.opts.verbose_name} {row}"
-        return self._question(request, chosen, form, what=what, back_url=back, original=row)
+        return self._question(request, self.warned(chosen, rows), form, what=what, back_url=back, original=row)
 
     def row(self, request: HttpRequest, object_id: str) -> Any:
         """Return the row that an address names."""
@@ -146,7 +151,7 @@ class SteeredAdmin(ReadOnlyAdmin):
         noun = self.opts.verbose_name if count == 1 else self.opts.verbose_name_plural
         return self._question(
             request,
-            action,
+            self.warned(action, chosen),
             form,
             what=f"{count:,} {noun}",
             back_url=request.get_full_path(),

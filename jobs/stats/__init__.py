@@ -2,6 +2,7 @@
 
 from .counts import Count, counts_by_state
 from .data import NAMES, Document, documents
+from .events import particulars, sentence, subjects, within_newest
 from .excerpts import LARGE_COLUMNS, Excerpt, excerpt
 from .explanation import explain
 from .history import Moment, duration, texts_of_run, timeline
@@ -9,6 +10,9 @@ from .keyset import beyond, place_of
 from .limits import patience
 from .masking import masked, masked_args
 from .progress import Progress
+from .queue_page import QueueView
+from .queue_page import view as view_of_queue
+from .queues import Load, Waiting, loads
 from .search import as_id, found, newest
 from .signs import Badge, ShownState, badges, in_shown_state, shown_state, with_signs
 from .tracebacks import Part, folded
@@ -20,10 +24,13 @@ __all__ = [
     "Count",
     "Document",
     "Excerpt",
+    "Load",
     "Moment",
     "Part",
     "Progress",
+    "QueueView",
     "ShownState",
+    "Waiting",
     "as_id",
     "badges",
     "beyond",
@@ -35,13 +42,19 @@ __all__ = [
     "folded",
     "found",
     "in_shown_state",
+    "loads",
     "masked",
     "masked_args",
     "newest",
+    "particulars",
     "patience",
     "place_of",
+    "sentence",
     "shown_state",
+    "subjects",
     "texts_of_run",
     "timeline",
+    "view_of_queue",
     "with_signs",
+    "within_newest",
 ]
