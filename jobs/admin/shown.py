@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from .. import stats
 from ..durations import spoken
-from ..models import JobEvent, Queue, Worker
+from ..models import JobEvent, JobRun, Queue, Worker
 from ..stats import Badge, Document, Excerpt, ShownState
 
 # Glyph and tone; the word always stands beside them.
@@ -36,6 +36,8 @@ CONDITIONS = {
     Worker.Condition.STOPPED: ("■", ""),
     Worker.Condition.GONE: ("!", "bad"),
 }
+
+MOST_NAMED = 10
 
 
 def state(job: Any) -> SafeString:
@@ -68,6 +70,27 @@ def bar(worker: Worker) -> SafeString:
         min(worker.running, worker.concurrency),
         words,
     )
+
+
+def version(worker: Any) -> SafeString | str:
+    """Return the version of a worker that came through ``stats.with_ages``, marked if newer workers have another."""
+    newest = worker.newest_version
+    if newest is None or worker.version == newest:
+        return str(worker.version)
+    why = _("The live worker that started last has %s.") % newest
+    return format_html('<span class="jobs-sign jobs-warn" title="{}">{} !</span>', why, worker.version)
+
+
+def outcome(run: JobRun) -> SafeString:
+    """Return how a run ended."""
+    tone = stats.tone(run)
+    return sign(TONES[tone], tone, run.get_outcome_display())
+
+
+def enumeration(heading: Any, names: list[str]) -> str:
+    """Return a line that names the first few of what there is, and how many more there are."""
+    more = [_("and %d more") % (len(names) - MOST_NAMED)] if len(names) > MOST_NAMED else []
+    return f"{heading} {', '.join([*names[:MOST_NAMED], *more])}"
 
 
 def event(row: JobEvent, what: SafeString | str = "") -> dict[str, Any]:

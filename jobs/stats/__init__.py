@@ -5,7 +5,7 @@ from .data import NAMES, Document, documents
 from .events import particulars, sentence, subjects, within_newest
 from .excerpts import LARGE_COLUMNS, Excerpt, excerpt
 from .explanation import explain
-from .history import Moment, duration, texts_of_run, timeline
+from .history import Moment, duration, texts_of_run, timeline, tone
 from .keyset import beyond, place_of
 from .limits import patience
 from .masking import masked, masked_args
@@ -16,6 +16,7 @@ from .queues import Load, Waiting, loads
 from .search import as_id, found, newest
 from .signs import Badge, ShownState, badges, in_shown_state, shown_state, with_signs
 from .tracebacks import Part, folded
+from .workers import Roll, counts_by_roll, held_jobs, on_roll, recent_runs, running_jobs, with_ages
 
 __all__ = [
     "LARGE_COLUMNS",
@@ -29,11 +30,13 @@ __all__ = [
     "Part",
     "Progress",
     "QueueView",
+    "Roll",
     "ShownState",
     "Waiting",
     "as_id",
     "badges",
     "beyond",
+    "counts_by_roll",
     "counts_by_state",
     "documents",
     "duration",
@@ -41,20 +44,26 @@ __all__ = [
     "explain",
     "folded",
     "found",
+    "held_jobs",
     "in_shown_state",
     "loads",
     "masked",
     "masked_args",
     "newest",
+    "on_roll",
     "particulars",
     "patience",
     "place_of",
+    "recent_runs",
+    "running_jobs",
     "sentence",
     "shown_state",
     "subjects",
     "texts_of_run",
     "timeline",
+    "tone",
     "view_of_queue",
+    "with_ages",
     "with_signs",
     "within_newest",
 ]

@@ -56,8 +56,10 @@ def within_newest(events: QuerySet[JobEvent]) -> QuerySet[JobEvent]:
 
 def sentence(event: JobEvent, what: SafeString | str = "") -> SafeString:
     """Say who did what to ``what``, which may be links, or else is named by its columns; all else is escaped."""
-    what = what or ", ".join(subjects(event).values())
-    return format_html(str(SENTENCES[event.kind]), who=event.actor_label or _("The system"), what=what)
+    # A newer version of this app may have written the row.
+    pattern = SENTENCES.get(event.kind, _("{who} did something to {what}"))
+    named = what or ", ".join(subjects(event).values())
+    return format_html(str(pattern), who=event.actor_label or _("The system"), what=named)
 
 
 def subjects(event: JobEvent) -> dict[str, str]:
