@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from ..models import JobEvent
+from ..models import JobEvent, Queue, Worker
 from .wording import described, localized
 
 Kind = JobEvent.Kind
@@ -52,6 +52,11 @@ def within_newest(events: QuerySet[JobEvent]) -> QuerySet[JobEvent]:
     """Filter to the newest ``WINDOW`` events of the table (one query)."""
     last = JobEvent.objects.using(events.db).order_by("-pk").values_list("pk", flat=True).first() or 0
     return events.filter(pk__gt=last - WINDOW)
+
+
+def ids_of(model: type[Queue] | type[Worker], names: Collection[str], *, using: str) -> dict[str, int]:
+    """Return the ids of the rows of these names (one query)."""
+    return dict(model.objects.using(using).filter(name__in=names).values_list("name", "pk"))
 
 
 def sentence(event: JobEvent, what: SafeString | str = "") -> SafeString:
