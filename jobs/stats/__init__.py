@@ -9,6 +9,7 @@ from .history import Moment, duration, texts_of_run, timeline, tone
 from .keyset import beyond, place_of
 from .limits import patience
 from .masking import masked, masked_args
+from .overview import paused_queues, troubled_schedules
 from .progress import Progress
 from .queue_page import QueueView
 from .queue_page import view as view_of_queue
@@ -54,6 +55,7 @@ __all__ = [
     "on_roll",
     "particulars",
     "patience",
+    "paused_queues",
     "place_of",
     "recent_runs",
     "running_jobs",
@@ -63,6 +65,7 @@ __all__ = [
     "texts_of_run",
     "timeline",
     "tone",
+    "troubled_schedules",
     "view_of_queue",
     "with_ages",
     "with_signs",
