@@ -243,6 +243,35 @@ SELECT queue, (SELECT priority FROM jobs_job
   FROM name WHERE queue IS NOT NULL
 """
 
+# For people: the oldest ready job of each priority in use in some queues,
+# and for how many seconds it has been due. A loose index scan, as above.
+OLDEST_READY_POSTGRESQL = """
+WITH RECURSIVE level (queue, priority, id, kind, run_at) AS (
+    SELECT asked.queue, head.priority, head.id, head.kind, head.run_at
+      FROM JSON_ARRAY_ELEMENTS_TEXT(%(queues)s::json) AS asked (queue), LATERAL (
+           SELECT priority, id, kind, run_at FROM jobs_job
+            WHERE state = 'pending' AND losses = 0 AND queue = asked.queue
+            ORDER BY priority DESC, run_at, id LIMIT 1) AS head
+     UNION ALL
+    SELECT level.queue, head.priority, head.id, head.kind, head.run_at
+      FROM level, LATERAL (
+           SELECT priority, id, kind, run_at FROM jobs_job
+            WHERE state = 'pending' AND losses = 0 AND queue = level.queue AND priority < level.priority
+            ORDER BY priority DESC, run_at, id LIMIT 1) AS head
+)
+SELECT queue, priority, id, kind, EXTRACT(EPOCH FROM STATEMENT_TIMESTAMP() - run_at)::double precision FROM level
+"""
+
+# The other columns are those of the row that has the minimum.
+OLDEST_READY_SQLITE = """
+SELECT queue, priority, id, kind, (JULIANDAY('NOW') - JULIANDAY(MIN(run_at))) * 86400.0
+  FROM jobs_job
+ WHERE state = 'pending' AND losses = 0 AND queue IN (SELECT value FROM JSON_EACH(%(queues)s))
+ GROUP BY queue, priority
+"""
+
+OLDEST_READY = {"postgresql": OLDEST_READY_POSTGRESQL, "sqlite": OLDEST_READY_SQLITE}
+
 # How long a statement that might be kept waiting by others waits.
 PATIENCE_POSTGRESQL = "SET LOCAL lock_timeout = '200ms'"
 LOCK_NOT_AVAILABLE = "55P03"

@@ -43,8 +43,8 @@ def settle(lease: Lease, outcome: Outcome = OK, **more: Any) -> str:
 def make_worker(name: str = "w1", **values: Any) -> Worker:
     from jobs import clock
 
-    moments = {"started_at": clock.now(), "heartbeat_at": clock.now()}
-    return Worker.objects.create(name=name, hostname="host", pid=1, version="1", concurrency=4, **(moments | values))
+    usual = {"version": "1", "concurrency": 4, "started_at": clock.now(), "heartbeat_at": clock.now()}
+    return Worker.objects.create(name=name, hostname="host", pid=1, **(usual | values))
 
 
 def silence(*lease_list: Lease) -> None:

@@ -862,35 +862,6 @@ def test_queues_are_found_by_name(admin_client: Client) -> None:
     assert [queue.name for queue in results] == ["mail"]
 
 
-@pytest.mark.parametrize(
-    ("values", "word"),
-    [
-        ({}, "Live"),
-        ({"heartbeat_at": clock.in_seconds(-25)}, "Late"),
-        ({"draining_at": clock.now()}, "Draining"),
-        ({"heartbeat_at": clock.in_seconds(-600)}, "Gone"),
-        ({"stopped_at": clock.now()}, "Stopped"),
-    ],
-    ids=["live", "late", "draining", "gone", "stopped"],
-)
-def test_a_worker_is_shown_as_its_last_sign_of_life_says(admin_client: Client, values: Any, word: str) -> None:
-    worker = make_worker("host:1:abc", queues=["mail", "crm"], kinds=["noop"], running=3, **values)
-
-    listing = admin_client.get(url("worker_changelist")).content.decode()
-    page = admin_client.get(url("worker_change", worker.pk)).content.decode()
-
-    for text in ("host:1:abc", f"</span> {word}", "3 of 4", "mail, crm"):
-        assert text in listing
-        assert text in page
-    assert "noop" in page
-
-
-def test_a_worker_of_all_queues_says_so(admin_client: Client) -> None:
-    make_worker()
-
-    assert ">all<" in admin_client.get(url("worker_changelist")).content.decode()
-
-
 def test_a_worker_is_drained_with_an_event(log_in: LogIn) -> None:
     worker, client = make_worker("host:1:abc"), log_in("drain_worker")
 
@@ -922,12 +893,6 @@ def test_draining_needs_its_permission(log_in: LogIn) -> None:
 
     assert act(client, "drain", worker, model="worker").status_code == 403
     assert client.post(url("worker_do", worker.pk, "drain")).status_code == 403
-
-
-def test_the_page_of_a_worker_shows_how_far_its_clock_is_off(admin_client: Client) -> None:
-    worker = make_worker(clock_skew=1.5)
-
-    assert "+1.500 s" in admin_client.get(url("worker_change", worker.pk)).content.decode()
 
 
 def test_workers_cannot_be_deleted(admin_client: Client) -> None:
@@ -978,7 +943,7 @@ def test_the_events_say_who_did_what_and_why(admin_client: Client) -> None:
 
     html = admin_client.get(url("jobevent_changelist")).content.decode()
 
-    for text in ("Retried", "bob", ESCAPED, f"#{job.pk}</a>", "Paused", "mail", "the system"):
+    for text in ("bob retried", ESCAPED, f"#{job.pk}</a>", "The system paused", "mail"):
         assert text in html
 
 
@@ -1009,7 +974,7 @@ def test_a_site_without_jobs_has_no_links_to_them(admin_client: Client, model: s
 def test_queues_of_a_site_without_jobs_have_no_links_to_them() -> None:
     from jobs.admin import QueueAdmin
 
-    assert QueueAdmin(Queue, ONLY_HISTORY).jobs_link(Queue(name="mail")) == ""
+    assert QueueAdmin(Queue, ONLY_HISTORY).jobs_link(Queue(name="mail"), "pending", "7") == "7"
 
 
 def test_the_app_loads_without_the_admin() -> None:

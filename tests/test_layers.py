@@ -26,7 +26,7 @@ LAYERS = [
     "operations maintenance stats reports schedules importing",
     "runtime testing checks",
     "admin",
-    "management apps",
+    "management templatetags apps",
 ]
 RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names.split()}
 # Fluent doors, such as job.retry(), reach up when they are called.

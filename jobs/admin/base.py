@@ -82,8 +82,12 @@ class ReadOnlyAdmin(AnyModelAdmin):
         """Read the page of the list here, where it is limited how long that takes."""
         with stats.patience(using=router.db_for_write(self.model)):
             changelist = super().get_changelist_instance(request)
-            len(changelist.result_list)
+            if rows := list(changelist.result_list):
+                self.add_facts(rows)
         return changelist
+
+    def add_facts(self, rows: Sequence[Any]) -> None:
+        """Read, for all rows of a page of the list together, what its columns show beside the rows themselves."""
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         try:

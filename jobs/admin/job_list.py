@@ -1,4 +1,4 @@
-"""The list of jobs: its tabs, its columns by tab, and where it goes on."""
+"""The list of jobs: its tabs, and its columns by tab."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from .. import stats
 from ..stats import Count, ShownState
 from . import shown
-from .base import FixedOrderChangeList
-from .filters import ContinueFilter, StateFilter, chosen_state
+from .continuing import AFTER, ContinuedChangeList
+from .filters import StateFilter, chosen_state
 
 COMMON = ("number", "kind", "queue", "state_shown", "attempt_of_most")
 COLUMNS: dict[ShownState | None, tuple[str, ...]] = {
@@ -24,7 +24,7 @@ COLUMNS: dict[ShownState | None, tuple[str, ...]] = {
     ShownState.DEAD: ("finished", "error_cut"),
     ShownState.CANCELLED: ("finished", "error_cut"),
 }
-STATE, AFTER = str(StateFilter.parameter_name), str(ContinueFilter.parameter_name)
+STATE = str(StateFilter.parameter_name)
 
 
 def columns(request: HttpRequest) -> tuple[str, ...]:
@@ -32,21 +32,16 @@ def columns(request: HttpRequest) -> tuple[str, ...]:
     return COMMON + COLUMNS[chosen_state(request)]
 
 
-class JobChangeList(FixedOrderChangeList):
-    """Adds ``tabs``, and ``next_place``: the way on from the last page, where there is more than is counted."""
+class JobChangeList(ContinuedChangeList):
+    """Adds ``tabs``."""
 
     def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
         self.shown_state = chosen_state(request)
+        super().get_results(request)
         self.tabs = [self._tab(None, None), *(self._tab(shown, count) for shown, count in self._counts().items())]
-        paginator: Any = self.paginator
-        is_last = self.page_num == paginator.num_pages
-        last = list(self.result_list)[-1:] if paginator.counted.is_capped and is_last else []
-        self.next_place = last[0] if last else None
-        self.next_url = (
-            self.get_query_string({AFTER: stats.place_of(last[0], self.shown_state)}, [PAGE_VAR]) if last else ""
-        )
-        self.first_url = self.get_query_string({}, [AFTER, PAGE_VAR]) if AFTER in self.params else ""
+
+    def place_of(self, row: Any) -> str:
+        return stats.place_of(row, self.shown_state)
 
     def _counts(self) -> dict[ShownState, Count | None]:
         """Count every state if nothing else narrows the list; else the figures would be of other lists."""

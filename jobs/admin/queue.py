@@ -1,8 +1,8 @@
-"""Queues, and Pause and Resume."""
+"""Queues: how they stand, and Pause and Resume."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,10 +14,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from .. import operations
+from .. import operations, stats
 from ..models import Job, Queue
 from ..reports import Sentence
-from . import shown
+from . import queue_page, shown
 from .actions import Action
 from .base import time_column
 from .forms import PauseForm
@@ -63,8 +63,13 @@ RESUME = Action(
 @admin.register(Queue)
 class QueueAdmin(SteeredAdmin):
     steering = (PAUSE, RESUME)
-    fields = ("name", "status", "paused", "paused_by", "pause_reason", "resumes", "jobs_link")
-    list_display = fields
+    fieldsets = (
+        (
+            _("Details"),
+            {"classes": ("collapse",), "fields": ("name", "paused", "paused_by", "pause_reason", "resumes")},
+        ),
+    )
+    list_display = ("name", "status", "pending", "oldest_due", "running", "workers")
     ordering = ("name",)
     search_fields = ("name",)
     search_help_text = _("The whole name of a queue.")
@@ -76,13 +81,38 @@ class QueueAdmin(SteeredAdmin):
         name = search_term.strip()
         return (queryset.filter(name=name) if name else queryset), False
 
+    def add_facts(self, rows: Sequence[Any]) -> None:
+        loads = stats.loads([queue.name for queue in rows], using=rows[0]._state.db)
+        for queue in rows:
+            queue.load = loads[queue.name]
+
+    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
+        context["page"] = queue_page.page(self, context["original"])
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def jobs_link(self, queue: Queue, state: str, text: Any) -> SafeString | str:
+        """Return ``text``, linked to the jobs of the queue in that state where this site shows jobs."""
+        if not self.admin_site.is_registered(Job):
+            return str(text)
+        query = urlencode({"queue": queue.name, "state": state})
+        return format_html('<a href="{}?{}">{}</a>', self.url(Job, "changelist"), query, text)
+
     @admin.display(description=_("status"))
     def status(self, queue: Queue) -> SafeString:
-        return shown.sign("▷", "good", _("Open")) if queue.paused_at is None else shown.sign("‖", "warn", _("Paused"))
+        return shown.queue(queue)
 
-    @admin.display(description=_("jobs"))
-    def jobs_link(self, queue: Queue) -> str:
-        if not self.admin_site.is_registered(Job):
-            return ""
-        query = urlencode({"queue": queue.name, "state": "pending"})
-        return format_html('<a href="{}?{}">{}</a>', self.url(Job, "changelist"), query, _("Pending jobs"))
+    @admin.display(description=_("pending"))
+    def pending(self, queue: Any) -> SafeString | str:
+        return self.jobs_link(queue, "pending", queue.load.pending)
+
+    @admin.display(description=_("oldest due"))
+    def oldest_due(self, queue: Any) -> str:
+        return shown.age(queue.load.oldest_due_for)
+
+    @admin.display(description=_("running"))
+    def running(self, queue: Any) -> SafeString | str:
+        return self.jobs_link(queue, "running", queue.load.running)
+
+    @admin.display(description=_("workers"))
+    def workers(self, queue: Any) -> SafeString | str:
+        return str(len(queue.load.serving)) if queue.load.serving else shown.sign("!", "warn", _("none"))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.db.models.functions import Left
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 
@@ -16,6 +18,7 @@ from ..durations import spoken
 from ..models import Job, JobRun
 from . import shown
 from .base import FoundByJob, time_column
+from .continuing import AfterFilter, ContinuedChangeList
 
 MESSAGE_CHARS = 120
 
@@ -23,13 +26,14 @@ MESSAGE_CHARS = 120
 @admin.register(JobRun)
 class JobRunAdmin(FoundByJob):
     large_columns = ("message", "traceback", "log")
-    list_display = ("number", "job_link", "attempt", "outcome", "worker", "finished", "took", "message_cut")
+    list_display = ("number", "job_link", "attempt", "outcome_shown", "worker", "finished", "took", "message_cut")
+    list_filter = (AfterFilter,)
     search_help_text = _("The id of a job.")
     fields = (
         "job_link",
         "attempt",
         "claim_no",
-        "outcome",
+        "outcome_shown",
         "worker",
         "started",
         "finished",
@@ -47,6 +51,9 @@ class JobRunAdmin(FoundByJob):
         runs: QuerySet[JobRun] = super().get_queryset(request)
         return runs.annotate(message_start=Left("message", MESSAGE_CHARS))
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return ContinuedChangeList
+
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> JobRun | None:
         run: Any = super().get_object(request, object_id, from_field)
         if run is not None:
@@ -60,6 +67,10 @@ class JobRunAdmin(FoundByJob):
     @admin.display(description=_("job"))
     def job_link(self, run: JobRun) -> str:
         return self.link(Job, run.job_id, f"#{run.job_id}")
+
+    @admin.display(description=_("outcome"))
+    def outcome_shown(self, run: JobRun) -> SafeString:
+        return shown.outcome(run)
 
     @admin.display(description=_("took"))
     def took(self, run: JobRun) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timezone import is_aware, localtime
+from django.utils.translation import gettext as _
 
 from .. import stats
-from ..models import Worker
+from ..durations import spoken
+from ..models import JobEvent, JobRun, Queue, Worker
 from ..stats import Badge, Document, Excerpt, ShownState
 
 # Glyph and tone; the word always stands beside them.
@@ -35,6 +37,8 @@ CONDITIONS = {
     Worker.Condition.GONE: ("!", "bad"),
 }
 
+MOST_NAMED = 10
+
 
 def state(job: Any) -> SafeString:
     """Return the state and the badges of a job that came through ``stats.with_signs``."""
@@ -47,6 +51,55 @@ def condition(worker: Any) -> SafeString:
     """Return how a worker that came through ``with_condition`` stands."""
     shown = Worker.Condition(worker.condition)
     return sign(*CONDITIONS[shown], shown.label)
+
+
+def queue(row: Queue) -> SafeString:
+    """Return whether a queue is open, or else who paused it and why."""
+    if row.paused_at is None:
+        return sign("▷", "good", _("Open"))
+    said = ": ".join(part for part in (row.paused_by or _("the system"), row.pause_reason) if part)
+    return format_html('{} <span class="jobs-said">{}</span>', sign("‖", "warn", _("Paused")), said)
+
+
+def bar(worker: Worker) -> SafeString:
+    """Return how many of its slots a worker uses, as a bar with the figures beside it."""
+    words = _("%(running)d of %(most)d") % {"running": worker.running, "most": worker.concurrency}
+    return format_html(
+        '<span class="jobs-bar"><meter min="0" max="{}" value="{}" aria-hidden="true"></meter> {}</span>',
+        worker.concurrency,
+        min(worker.running, worker.concurrency),
+        words,
+    )
+
+
+def version(worker: Any) -> SafeString | str:
+    """Return the version of a worker that came through ``stats.with_ages``, marked if newer workers have another."""
+    newest = worker.newest_version
+    if newest is None or worker.version == newest:
+        return str(worker.version)
+    why = _("The live worker that started last has %s.") % newest
+    return format_html('<span class="jobs-sign jobs-warn" title="{}">{} !</span>', why, worker.version)
+
+
+def outcome(run: JobRun) -> SafeString:
+    """Return how a run ended."""
+    tone = stats.tone(run)
+    return sign(TONES[tone], tone, run.get_outcome_display())
+
+
+def enumeration(heading: Any, names: list[str]) -> str:
+    """Return a line that names the first few of what there is, and how many more there are."""
+    more = [_("and %d more") % (len(names) - MOST_NAMED)] if len(names) > MOST_NAMED else []
+    return f"{heading} {', '.join([*names[:MOST_NAMED], *more])}"
+
+
+def event(row: JobEvent, what: SafeString | str = "") -> dict[str, Any]:
+    """Return a decision as a line of a list."""
+    return {"at": moment(row.at), "sentence": stats.sentence(row, what), "more": " · ".join(stats.particulars(row))}
+
+
+def age(length: timedelta | None) -> str:
+    return "-" if length is None else _("%(length)s ago") % {"length": spoken(length)}
 
 
 def sign(glyph: str, tone: str, word: Any) -> SafeString:

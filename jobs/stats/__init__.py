@@ -2,17 +2,23 @@
 
 from .counts import Count, counts_by_state
 from .data import NAMES, Document, documents
+from .events import ids_of, particulars, sentence, subjects, within_newest
 from .excerpts import LARGE_COLUMNS, Excerpt, excerpt
 from .explanation import explain
-from .history import Moment, duration, texts_of_run, timeline
+from .history import Moment, duration, texts_of_run, timeline, tone
 from .keyset import beyond, place_of
 from .limits import patience
 from .masking import has_mask, masked, masked_args, restored
+from .overview import paused_queues, troubled_schedules
 from .progress import Progress
+from .queue_page import QueueView
+from .queue_page import view as view_of_queue
+from .queues import Load, Waiting, loads
 from .schedules import SkippedSlots, SlotRun, Standing, in_standing, rule_in_words, standing, with_times
 from .search import as_id, found, newest
 from .signs import Badge, ShownState, badges, in_shown_state, shown_state, with_signs
 from .tracebacks import Part, folded
+from .workers import Roll, counts_by_roll, held_jobs, on_roll, recent_runs, running_jobs, with_ages
 
 __all__ = [
     "LARGE_COLUMNS",
@@ -21,16 +27,21 @@ __all__ = [
     "Count",
     "Document",
     "Excerpt",
+    "Load",
     "Moment",
     "Part",
     "Progress",
+    "QueueView",
+    "Roll",
     "ShownState",
     "SkippedSlots",
     "SlotRun",
     "Standing",
+    "Waiting",
     "as_id",
     "badges",
     "beyond",
+    "counts_by_roll",
     "counts_by_state",
     "documents",
     "duration",
@@ -39,19 +50,34 @@ __all__ = [
     "folded",
     "found",
     "has_mask",
+    "held_jobs",
+    "ids_of",
     "in_shown_state",
     "in_standing",
+    "loads",
     "masked",
     "masked_args",
     "newest",
+    "on_roll",
+    "particulars",
     "patience",
+    "paused_queues",
     "place_of",
+    "recent_runs",
     "restored",
     "rule_in_words",
+    "running_jobs",
+    "sentence",
     "shown_state",
     "standing",
+    "subjects",
     "texts_of_run",
     "timeline",
+    "tone",
+    "troubled_schedules",
+    "view_of_queue",
+    "with_ages",
     "with_signs",
     "with_times",
+    "within_newest",
 ]

@@ -30,7 +30,7 @@ class Count:
         return f"{self.number:,}+" if self.is_capped else f"{self.number:,}"
 
 
-class _Counted(Subquery):
+class Counted(Subquery):
     """How many rows a queryset has, as a value of another."""
 
     template = "(SELECT COUNT(*) FROM (%(subquery)s) AS counted)"
@@ -49,12 +49,13 @@ def counts_by_state(*, using: str) -> dict[ShownState, Count]:
 def _counted(jobs: JobQuerySet, shown: ShownState) -> Any:
     if shown is ShownState.PENDING:
         # Two indexes have them, each a part.
-        ready, suspects = (_Counted(_some(jobs.pending().filter(part), CLAIM_ORDER)) for part in PARTS)
+        ready, suspects = (Counted(some(jobs.pending().filter(part), CLAIM_ORDER)) for part in PARTS)
         return ready + suspects
-    return _Counted(_some(in_shown_state(jobs, shown), ORDERS.get(shown, ("finished_at", "pk"))))
+    return Counted(some(in_shown_state(jobs, shown), ORDERS.get(shown, ("finished_at", "pk"))))
 
 
-def _some(jobs: JobQuerySet, order: tuple[Any, ...]) -> Any:
+def some(jobs: JobQuerySet, order: tuple[Any, ...]) -> Any:
+    """Return as many ids of ``jobs`` as are worth counting, in the order of an index."""
     # Ordered as an index is, or the planner is free to walk through the table from its start.
     return jobs.order_by(*order).values("pk")[: MOST + 1]
 

@@ -59,7 +59,7 @@ def _runs(job: Job) -> Iterator[Moment]:
         yield Moment(
             at=run.finished_at,
             title=_("Attempt %(number)d: %(outcome)s") % {"number": run.attempt, "outcome": run.get_outcome_display()},
-            tone=_TONES.get(run.outcome, ""),
+            tone=tone(run),
             who=run.worker,
             took=duration(run),
             text=": ".join(part for part in (run.exception_class, excerpt(run, "message").text) if part),
@@ -75,6 +75,11 @@ _TONES: dict[str, str] = {
     RunOutcome.TIMED_OUT: "bad",
     RunOutcome.DISCARDED: "bad",
 }
+
+
+def tone(run: JobRun) -> str:
+    """Return whether a run ended well: "good", "bad" or ""."""
+    return _TONES.get(run.outcome, "")
 
 
 def duration(run: JobRun) -> timedelta | None:

@@ -1,0 +1,1 @@
+"""For the templates of the admin."""
