@@ -26,7 +26,7 @@ from tests.leasing import make_worker
 from tests.scheduling import make
 from tests.test_admin import backing_off_job, dead_job
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 ADMINS = [each for model, each in admin.site._registry.items() if model._meta.app_label == "jobs"]
 

@@ -15,6 +15,8 @@ from jobs import cron
 from jobs.cron.expressions import ALIASES, parse
 from jobs.exceptions import InvalidCron, InvalidSchedule, InvalidZone, JobsError
 
+pytestmark = pytest.mark.once
+
 CASES = json.loads((Path(__file__).parent / "data" / "cron_cases.json").read_text())
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 NEVER = "Cron expression %r would never run: no day fits day of month %r, month %r and weekday %r."

@@ -11,6 +11,8 @@ from jobs import cron
 from jobs.cron import Occurrence
 from jobs.exceptions import InvalidSchedule
 
+pytestmark = pytest.mark.once
+
 BERLIN = ZoneInfo("Europe/Berlin")
 SPRING, AUTUMN = datetime(2026, 3, 29, tzinfo=BERLIN), datetime(2026, 10, 25, tzinfo=BERLIN)
 

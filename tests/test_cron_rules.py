@@ -17,6 +17,8 @@ from jobs.cron.expressions import parse
 from jobs.exceptions import InvalidCron, InvalidInterval, InvalidSchedule
 from tests.minutes import CHANGES, Crontab, crontabs, span
 
+pytestmark = pytest.mark.once
+
 TICK = timedelta(microseconds=1)
 HALF_AN_HOUR, DAY = timedelta(minutes=30), timedelta(days=1)
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)

@@ -13,6 +13,8 @@ from jobs import cron
 from jobs.cron import words
 from jobs.exceptions import InvalidCron
 
+pytestmark = pytest.mark.once
+
 needs_descriptor = pytest.mark.skipif(words.cron_descriptor is None, reason="cron-descriptor is optional")
 
 TRUE = {

@@ -19,6 +19,8 @@ from jobs.importing import Found, celery_beat, django_q2
 from jobs.importing.crontabs import expression
 from tests.registering import own_registry
 
+pytestmark = pytest.mark.once
+
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 SOON, PAST = NOW + timedelta(days=1), NOW - timedelta(days=1)
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from jobs import cron, slots
 from jobs.slots import CatchUp, Overlap, Policy, Reason, Skipped
 
+pytestmark = pytest.mark.once
+
 T0 = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 EVERY_MINUTE = cron.rule_for(every=60)

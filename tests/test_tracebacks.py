@@ -9,6 +9,8 @@ import pytest
 
 from jobs.stats import Part, folded
 
+pytestmark = pytest.mark.once
+
 OWN = '  File "/srv/shop/payments.py", line 88, in charge\n    gateway.post(card)\n    ~~~~~~~~~~~~^^^^^^'
 LIBRARY = '  File "/srv/venv/lib/python3.12/site-packages/urllib3/pool.py", line 1, in urlopen\n    raise error'
 HEAD, END = "Traceback (most recent call last):", "ConnectionError: refused"
