@@ -41,6 +41,14 @@ class Report:
     def handled(self) -> int:
         return self.moved + self.asked + self.forbidden + len(self.blocked_by)
 
+    def include(self, other: Report) -> None:
+        """Add what another report says."""
+        self.moved += other.moved
+        self.asked += other.asked
+        self.skipped += other.skipped
+        self.forbidden += other.forbidden
+        self.blocked_by |= other.blocked_by
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
