@@ -26,6 +26,17 @@ def chosen_state(request: HttpRequest) -> ShownState | None:
     return ShownState(value) if value in ShownState.values else None
 
 
+def ordered_by(request: HttpRequest) -> ShownState | None:
+    """
+    Return the state whose order the list has; None is by id, as is all that is looked for among the newest.
+
+    In the order of a state that would be a walk through all that have it.
+    """
+    state = chosen_state(request)
+    windowed = (request.GET.get(str(each.parameter_name)) and state not in each.indexed for each in NAME_FILTERS)
+    return None if any(windowed) else state
+
+
 class HiddenFilter(admin.SimpleListFilter):
     """A filter that is chosen elsewhere on the page than in the list of filters."""
 
@@ -65,7 +76,7 @@ class ContinueFilter(HiddenFilter):
         if place is None:
             return queryset
         try:
-            return stats.beyond(queryset, chosen_state(request), place)
+            return stats.beyond(queryset, ordered_by(request), place)
         except InvalidJob as error:
             raise IncorrectLookupParameters(str(error)) from error
 
@@ -117,3 +128,6 @@ class KindFilter(NameFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(kind, kind) for kind in registry.kinds()[:MOST_LISTED]]
+
+
+NAME_FILTERS: tuple[type[NameFilter], ...] = (QueueFilter, KindFilter)

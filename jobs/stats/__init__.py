@@ -6,7 +6,7 @@ from .events import ids_of, particulars, sentence, subjects, within_newest
 from .excerpts import LARGE_COLUMNS, Excerpt, excerpt
 from .explanation import explain
 from .history import Moment, duration, texts_of_run, timeline, tone
-from .keyset import beyond, place_of
+from .keyset import beyond, claim_place, place_of
 from .limits import patience
 from .masking import masked, masked_args
 from .overview import paused_queues, troubled_schedules
@@ -37,6 +37,7 @@ __all__ = [
     "as_id",
     "badges",
     "beyond",
+    "claim_place",
     "counts_by_roll",
     "counts_by_state",
     "documents",
