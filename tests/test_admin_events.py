@@ -69,7 +69,7 @@ def test_a_sentence_leads_to_what_it_is_about(admin_client: Client) -> None:
     assert f'<a href="{url("job_change", job.pk)}">job #{job.pk}</a>' in html
     assert f'<a href="{url("queue_change", queue.pk)}">queue mail</a>' in html
     assert f'<a href="{url("worker_change", worker.pk)}">worker w1</a>' in html
-    assert "schedule nightly" in html
+    assert f"job #{job.pk}</a> of schedule nightly" in html
 
 
 def test_what_is_gone_is_named_and_not_linked(admin_client: Client) -> None:

@@ -41,6 +41,7 @@ class HiddenFilter(admin.SimpleListFilter):
     """A filter that is chosen elsewhere on the page than in the list of filters."""
 
     template = "admin/jobs/hidden_filter.html"
+    is_hidden = True
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
         return []
@@ -76,9 +77,13 @@ class ContinueFilter(HiddenFilter):
         if place is None:
             return queryset
         try:
-            return stats.beyond(queryset, ordered_by(request), place)
+            beyond = stats.beyond(queryset, ordered_by(request), place)
         except InvalidJob as error:
             raise IncorrectLookupParameters(str(error)) from error
+        # The pages of the pending jobs begin there anyway. Said twice, the planner
+        # takes both for chance, expects few rows, and sorts the many that there are.
+        is_cut = ordered_by(request) is ShownState.PENDING and request.method == "GET"
+        return queryset if is_cut else beyond
 
 
 class NameFilter(admin.SimpleListFilter):

@@ -2,7 +2,7 @@
 
 from .counts import Count, counts_by_state
 from .data import NAMES, Document, documents
-from .events import ids_of, particulars, sentence, subjects, within_newest
+from .events import ids_of, joint, particulars, sentence, subjects, within_newest
 from .excerpts import LARGE_COLUMNS, Excerpt, excerpt
 from .explanation import explain
 from .history import Moment, duration, texts_of_run, timeline, tone
@@ -49,6 +49,7 @@ __all__ = [
     "held_jobs",
     "ids_of",
     "in_shown_state",
+    "joint",
     "loads",
     "masked",
     "masked_args",
