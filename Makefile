@@ -8,10 +8,10 @@ BIN := .venv/bin
 # Much of the suite waits for worker processes, so more runs at a time than there are cores.
 PARALLEL := --numprocesses 3
 
-.PHONY: help install demo test pooler chaos lint matrix bench clean
+.PHONY: help install demo test pooler chaos lint matrix bench bench-admin clean
 
 help: ## List the targets.
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
 
 install: .venv/installed ## Make .venv, with all that development needs.
 
@@ -49,6 +49,9 @@ matrix: ## Run the suite with every supported Django.
 
 bench: install ## Measure; make bench ARGS=... passes options on.
 	$(BIN)/python -m project.postgres $(BIN)/python -m benchmarks $(ARGS)
+
+bench-admin: install ## Measure the admin beside ten million jobs.
+	$(BIN)/python -m project.postgres $(BIN)/python -m benchmarks.admin $(ARGS)
 
 # The second folder is where project/postgres.py keeps the data of root's servers.
 clean: ## Remove all that the other targets made.

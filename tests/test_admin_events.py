@@ -70,7 +70,8 @@ def test_a_sentence_leads_to_what_it_is_about(admin_client: Client) -> None:
     assert f'<a href="{url("job_change", job.pk)}">job #{job.pk}</a>' in html
     assert f'<a href="{url("queue_change", queue.pk)}">queue mail</a>' in html
     assert f'<a href="{url("worker_change", worker.pk)}">worker w1</a>' in html
-    assert "schedule nightly" in html
+    leads_to_both = f'job #{job.pk}</a> of <a href="{url("cronjob_change", nightly.pk)}">schedule nightly</a>'
+    assert leads_to_both in html
 
 
 def test_what_is_gone_is_named_and_not_linked(admin_client: Client) -> None:

@@ -15,7 +15,7 @@ from jobs import clock, stats
 from jobs.admin.job import JobAdmin
 from jobs.exceptions import InvalidJob, TooSlow
 from jobs.models import Job
-from jobs.stats import Count, ShownState, counts, search
+from jobs.stats import Count, ShownState, claim_order, counts, search
 from tests.jobs import echo, noop
 from tests.leasing import claim, settle
 from tests.test_admin import act, backing_off_job, dead_job, listed, running_job, url
@@ -129,6 +129,10 @@ def test_the_search_for_a_kind_looks_at_the_newest_jobs(admin_client: Client, mo
         {"after": "1@2026-01-01", "state": "dead"},
         {"after": "1@9999-01-01T00:00:00+00:00", "state": "dead"},
         {"after": f"{'9' * 30}"},
+        {"after": "1", "state": "pending"},
+        {"after": "1@2026-01-01T00:00:00+00:00", "state": "pending"},
+        {"after": "1@2026-01-01T00:00:00+00:00@x", "state": "pending"},
+        {"after": "1@x@0", "state": "pending"},
     ],
     ids=repr,
 )
@@ -221,7 +225,7 @@ def test_a_place_is_of_its_own_list() -> None:
     job = dead_job()
 
     assert stats.place_of(job, None) == str(job.pk)
-    assert stats.place_of(job, ShownState.PENDING) == str(job.pk)
+    assert stats.place_of(job, ShownState.PENDING).endswith("@0")
     assert stats.place_of(job, ShownState.DEAD).startswith(f"{job.pk}@20")
     with pytest.raises(InvalidJob, match="no place in this list"):
         stats.beyond(Job.objects.all(), None, stats.place_of(job, ShownState.DEAD))
@@ -235,13 +239,42 @@ def test_the_counts_of_all_states_read_no_more_than_the_cap(monkeypatch: pytest.
 
 
 @pytest.mark.usefixtures("crowd")
-@pytest.mark.parametrize("state", [None, ShownState.SCHEDULED, ShownState.SUCCEEDED, ShownState.PENDING], ids=str)
+@pytest.mark.parametrize("state", [None, ShownState.SCHEDULED, ShownState.SUCCEEDED], ids=str)
 def test_going_on_reads_little_of_a_long_list(state: ShownState | None) -> None:
     jobs = Job.objects.all() if state is None else stats.in_shown_state(Job.objects.all(), state)
     ordered = jobs.order_by(*(state.order if state else ["-pk"]))
     far = stats.place_of(ordered[9_000], state)
 
     assert_cheap(lambda: list(stats.beyond(ordered, state, far)[:100]), most=2_000)
+
+
+@pytest.mark.usefixtures("crowd")
+@pytest.mark.parametrize("begin", [0, 9_000])
+def test_a_page_of_the_pending_jobs_reads_little_wherever_it_is(begin: int) -> None:
+    jobs = stats.in_shown_state(Job.objects.all(), ShownState.PENDING)
+    (before,) = claim_order.page(jobs, begin, begin + 1)
+    place = stats.claim_place(jobs, stats.place_of(before, ShownState.PENDING))
+
+    assert_cheap(lambda: list(claim_order.page(jobs, 0, 100, place)), most=600)
+
+
+def test_pending_jobs_are_listed_as_they_are_claimed_and_those_whose_workers_died_among_them(
+    admin_client: Client,
+) -> None:
+    low, high, suspect, late = (noop.using(priority=priority).enqueue() for priority in (-1, 2, 1, 1))
+    Job.objects.filter(pk=suspect.pk).update(losses=1)
+
+    assert listed(admin_client, state="pending") == [high.pk, suspect.pk, late.pk, low.pk]
+
+
+@pytest.mark.parametrize("narrow", ["kind", "queue"])
+def test_what_is_looked_for_among_the_newest_is_listed_by_id(admin_client: Client, narrow: str) -> None:
+    jobs = [dead_job(), dead_job()]
+    Job.objects.filter(pk=jobs[0].pk).update(finished_at=clock.in_seconds(60))
+
+    found = listed(admin_client, state="dead", **{narrow: getattr(jobs[0], narrow)})
+
+    assert found == [jobs[1].pk, jobs[0].pk]
 
 
 needs_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no statement timeout")

@@ -187,7 +187,7 @@ def test_the_page_lists_the_next_jobs_and_the_oldest_of_other_priorities(admin_c
     assert [job.id for job in view.left_behind] == [starved.pk]
     html = page(admin_client, "mail")
     assert f'<a href="{url("job_change", starved.pk)}">#{starved.pk} noop</a>' in html
-    assert "priority 0, due 10 min ago" in html
+    assert 'priority 0, due <span class="jobs-nowrap">10 min ago</span>' in html
 
 
 def test_the_page_shows_what_people_did_to_the_queue(admin_client: Client) -> None:

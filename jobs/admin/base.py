@@ -57,6 +57,11 @@ class FixedOrderChangeList(ChangeList):
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
         return list(self.model_admin.get_ordering(request))
 
+    def get_filters(self, request: HttpRequest) -> Any:
+        """Leave no room for filters where all of them are chosen elsewhere on the page."""
+        specs, _, *rest = super().get_filters(request)
+        return specs, not all(getattr(spec, "is_hidden", False) for spec in specs), *rest
+
 
 class ReadOnlyAdmin(AnyModelAdmin):
     """Base of our admins. ``large_columns`` stay in the database; what a page shows of them it asks ``stats`` for."""

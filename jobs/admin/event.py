@@ -62,7 +62,7 @@ class JobEventAdmin(FoundByJob):
     @admin.display(description=_("about"))
     def about(self, event: Any) -> SafeString:
         named = ((*event.pages[name], text) for name, text in stats.subjects(event).items())
-        return format_html_join(", ", "{}", ((self._subject(*each),) for each in named))
+        return format_html_join(stats.joint(event), "{}", ((self._subject(*each),) for each in named))
 
     def _subject(self, model: Any, pk: int | None, text: str) -> str:
         return text if pk is None else self.link(model, pk, text)

@@ -26,10 +26,23 @@ def chosen_state(request: HttpRequest) -> ShownState | None:
     return ShownState(value) if value in ShownState.values else None
 
 
+def ordered_by(request: HttpRequest) -> ShownState | None:
+    """
+    Return the state whose order the list has; None is by id, as is all that is looked for among the newest.
+
+    In the order of a state that would be a walk through all that have it.
+    """
+    state = chosen_state(request)
+    names = [str(each.parameter_name) for each in (QueueFilter, KindFilter)]
+    windowed = (request.GET.get(name) and stats.is_windowed(name, state, request.GET) for name in names)
+    return None if any(windowed) else state
+
+
 class HiddenFilter(admin.SimpleListFilter):
     """A filter that is chosen elsewhere on the page than in the list of filters."""
 
     template = "admin/jobs/hidden_filter.html"
+    is_hidden = True
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
         return []
@@ -65,9 +78,13 @@ class ContinueFilter(HiddenFilter):
         if place is None:
             return queryset
         try:
-            return stats.beyond(queryset, chosen_state(request), place)
+            beyond = stats.beyond(queryset, ordered_by(request), place)
         except InvalidJob as error:
             raise IncorrectLookupParameters(str(error)) from error
+        # The pages of the pending jobs begin there anyway. Said twice, the planner
+        # takes both for chance, expects few rows, and sorts the many that there are.
+        is_cut = ordered_by(request) is ShownState.PENDING and request.method == "GET"
+        return queryset if is_cut else beyond
 
 
 class NameFilter(admin.SimpleListFilter):

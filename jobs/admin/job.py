@@ -25,11 +25,11 @@ from ..operations import Actor
 from ..states import State
 from . import bulk, job_page, shown
 from .actions import Action, Offer, Text
-from .base import time_column
+from .base import CappedPaginator, time_column
 from .enqueueing import enqueue_view, why_not_copy
-from .filters import ContinueFilter, ErrorFilter, KindFilter, QueueFilter, StateFilter, chosen_state
+from .filters import ContinueFilter, ErrorFilter, KindFilter, QueueFilter, StateFilter, ordered_by
 from .job_actions import ACTIONS, CANCEL, STOP
-from .job_list import COLUMNS, COMMON, JobChangeList, columns
+from .job_list import COLUMNS, COMMON, JobChangeList, columns, paginator
 from .steering import SteeredAdmin
 
 ERROR_CHARS = 80
@@ -80,8 +80,11 @@ class JobAdmin(SteeredAdmin):
         return JobChangeList
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        state = chosen_state(request)
+        state = ordered_by(request)
         return self.ordering if state is None else state.order
+
+    def get_paginator(self, request: HttpRequest, queryset: Any, per_page: int, *_: Any, **__: Any) -> CappedPaginator:
+        return paginator(request, queryset, per_page)
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[QuerySet[Job], bool]:
         term = search_term.strip()

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR
+from django.core.paginator import Page
 from django.http import HttpRequest
+from django.utils.functional import cached_property
 
 from .. import stats
-from ..stats import Count, ShownState
+from ..stats import Count, ShownState, claim_order
+from ..stats.claim_order import Place
 from . import shown
+from .base import CappedPaginator
 from .continuing import AFTER, ContinuedChangeList
-from .filters import ErrorFilter, StateFilter, chosen_state
+from .filters import ErrorFilter, StateFilter, chosen_state, ordered_by
 
 COMMON = ("number", "kind", "queue", "state_shown", "attempt_of_most")
 COLUMNS: dict[ShownState | None, tuple[str, ...]] = {
@@ -32,16 +36,42 @@ def columns(request: HttpRequest) -> tuple[str, ...]:
     return COMMON + COLUMNS[chosen_state(request)]
 
 
+class PendingPaginator(CappedPaginator):
+    """Reads the pages of the pending jobs in claim order, which no one index has."""
+
+    object_list: Any
+    place: Place | None = None
+
+    @cached_property
+    def counted(self) -> Count:
+        return claim_order.counted(self.object_list, self.place)
+
+    def page(self, number: int | str) -> Any:
+        number = self.validate_number(number)
+        begin = (number - 1) * self.per_page
+        return Page(claim_order.page(self.object_list, begin, begin + self.per_page, self.place), number, self)
+
+
+def paginator(request: HttpRequest, jobs: Any, per_page: int) -> CappedPaginator:
+    """Return what cuts the list into pages."""
+    if ordered_by(request) is not ShownState.PENDING:
+        return CappedPaginator(jobs, per_page)
+    pages = PendingPaginator(jobs, per_page)
+    if after := request.GET.get(AFTER):
+        pages.place = stats.claim_place(jobs, after)
+    return pages
+
+
 class JobChangeList(ContinuedChangeList):
     """Adds ``tabs``."""
 
     def get_results(self, request: HttpRequest) -> None:
-        self.shown_state = chosen_state(request)
+        self.shown_state, self.ordered_by = chosen_state(request), ordered_by(request)
         super().get_results(request)
         self.tabs = [self._tab(None, None), *(self._tab(shown, count) for shown, count in self._counts().items())]
 
     def place_of(self, row: Any) -> str:
-        return stats.place_of(row, self.shown_state)
+        return stats.place_of(row, self.ordered_by)
 
     def _counts(self) -> dict[ShownState, Count | None]:
         """Count every state if nothing else narrows the list; else the figures would be of other lists."""

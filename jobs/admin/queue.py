@@ -106,7 +106,7 @@ class QueueAdmin(SteeredAdmin):
         return self.jobs_link(queue, "pending", queue.load.pending)
 
     @admin.display(description=_("oldest due"))
-    def oldest_due(self, queue: Any) -> str:
+    def oldest_due(self, queue: Any) -> SafeString | str:
         return shown.age(queue.load.oldest_due_for)
 
     @admin.display(description=_("running"))

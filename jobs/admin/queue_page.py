@@ -21,7 +21,7 @@ def page(admin: QueueAdmin, queue: Queue) -> dict[str, Any]:
     """Return the parts of the page, each with its own small template under ``admin/jobs/queue/``."""
     view = stats.view_of_queue(queue)
     return {
-        "status": shown.queue(queue),
+        "status": shown.openness(queue),
         "banner": _banner(queue),
         "figures": list(_figures(admin, queue, view)),
         "is_windowed": view.dead.is_capped or view.backing_off.is_capped,

@@ -53,12 +53,17 @@ def condition(worker: Any) -> SafeString:
     return sign(*CONDITIONS[shown], shown.label)
 
 
+def openness(row: Queue) -> SafeString:
+    """Return whether a queue is open."""
+    return sign("▷", "good", _("Open")) if row.paused_at is None else sign("‖", "warn", _("Paused"))
+
+
 def queue(row: Queue) -> SafeString:
     """Return whether a queue is open, or else who paused it and why."""
     if row.paused_at is None:
-        return sign("▷", "good", _("Open"))
+        return openness(row)
     said = ": ".join(part for part in (row.paused_by or _("the system"), row.pause_reason) if part)
-    return format_html('{} <span class="jobs-said">{}</span>', sign("‖", "warn", _("Paused")), said)
+    return format_html('{} <span class="jobs-said">{}</span>', openness(row), said)
 
 
 def bar(worker: Worker) -> SafeString:
@@ -98,8 +103,12 @@ def event(row: JobEvent, what: SafeString | str = "") -> dict[str, Any]:
     return {"at": moment(row.at), "sentence": stats.sentence(row, what), "more": " · ".join(stats.particulars(row))}
 
 
-def age(length: timedelta | None) -> str:
-    return "-" if length is None else _("%(length)s ago") % {"length": spoken(length)}
+def age(length: timedelta | None) -> SafeString | str:
+    return "-" if length is None else unwrapped(_("%(length)s ago") % {"length": spoken(length)})
+
+
+def unwrapped(text: str) -> SafeString:
+    return format_html('<span class="jobs-nowrap">{}</span>', text)
 
 
 def sign(glyph: str, tone: str, word: Any) -> SafeString:

@@ -109,8 +109,8 @@ class WorkerAdmin(SteeredAdmin):
         return format_html("{} {}", shown.condition(worker), shown.age(worker.silent_for))
 
     @admin.display(description=_("up"))
-    def up(self, worker: Any) -> str:
-        return spoken(worker.up_for)
+    def up(self, worker: Any) -> SafeString:
+        return shown.unwrapped(spoken(worker.up_for))
 
     @admin.display(description=_("version"))
     def version_shown(self, worker: Any) -> SafeString | str:

@@ -3,11 +3,11 @@
 from .counts import Count, counts_by_state
 from .data import NAMES, Document, documents
 from .deadletters import DeadGroup, DeadGroups, dead_groups, died_of
-from .events import ids_of, particulars, sentence, subjects, within_newest
+from .events import ids_of, joint, particulars, sentence, subjects, within_newest
 from .excerpts import LARGE_COLUMNS, Excerpt, excerpt
 from .explanation import explain
 from .history import Moment, duration, texts_of_run, timeline, tone
-from .keyset import beyond, place_of
+from .keyset import beyond, claim_place, place_of
 from .limits import patience
 from .masking import has_mask, masked, masked_args, restored
 from .overview import paused_queues, troubled_schedules
@@ -50,6 +50,7 @@ __all__ = [
     "badges",
     "beyond",
     "check_signature",
+    "claim_place",
     "counts_by_roll",
     "counts_by_state",
     "dead_groups",
@@ -67,6 +68,7 @@ __all__ = [
     "in_shown_state",
     "in_standing",
     "is_windowed",
+    "joint",
     "label_of",
     "loads",
     "masked",

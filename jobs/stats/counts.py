@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import F, IntegerField, Q, Subquery
+from django.db.models import IntegerField, Q, Subquery
 
 from ..models import Job
 from ..models.queryset import JobQuerySet
@@ -61,7 +61,7 @@ def some(jobs: JobQuerySet, order: tuple[Any, ...]) -> Any:
 
 
 PARTS = (Q(losses=0), Q(losses__gt=0))
-CLAIM_ORDER = (F("priority").desc(), "run_at", "pk")
+CLAIM_ORDER = ShownState.PENDING.order
 ORDERS: dict[ShownState, tuple[Any, ...]] = {
     ShownState.SCHEDULED: ("run_at", "pk"),
     ShownState.BACKING_OFF: ("run_at", "pk"),

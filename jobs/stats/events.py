@@ -64,8 +64,13 @@ def sentence(event: JobEvent, what: SafeString | str = "") -> SafeString:
     """Say who did what to ``what``, which may be links, or else is named by its columns; all else is escaped."""
     # A newer version of this app may have written the row.
     pattern = SENTENCES.get(event.kind, _("{who} did something to {what}"))
-    named = what or ", ".join(subjects(event).values())
+    named = what or joint(event).join(subjects(event).values())
     return format_html(str(pattern), who=event.actor_label or _("The system"), what=named)
+
+
+def joint(event: JobEvent) -> str:
+    """Return what stands between the subjects: a job is one of its schedule."""
+    return _(" of ") if event.job_id and event.cron_id else ", "
 
 
 def subjects(event: JobEvent) -> dict[str, str]:

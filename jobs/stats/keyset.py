@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db import connections
-from django.db.models import DateTimeField, Q, Subquery, Value
+from django.db.models import DateTimeField, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from ..admission import check_moment
 from ..exceptions import InvalidJob
 from ..models import Job
 from ..models.queryset import JobQuerySet
+from . import claim_order
+from .claim_order import Place
+from .places import comes_after
 from .search import as_id
 from .signs import ShownState
 
 
 def place_of(job: Job, shown: ShownState | None) -> str:
     """Return, as text, the place of ``job`` in the list of all jobs or of those of one state."""
+    if shown is ShownState.PENDING:
+        return f"{job.pk}@{job.run_at.isoformat()}@{job.priority}"
     column, _ = _order(shown)
     at: datetime | None = getattr(job, column) if column else None
     return f"{job.pk}" if at is None else f"{job.pk}@{at.isoformat()}"
@@ -26,6 +34,8 @@ def place_of(job: Job, shown: ShownState | None) -> str:
 
 def beyond(jobs: JobQuerySet, shown: ShownState | None, place: str) -> JobQuerySet:
     """Filter to what comes after that place in the same list; raise ``InvalidJob`` if it is none."""
+    if shown is ShownState.PENDING:
+        return jobs.filter(reduce(or_, claim_order.parts(claim_place(jobs, place))))
     column, is_rising = _order(shown)
     text, _, moment = place.partition("@")
     job_id = as_id(text)
@@ -33,10 +43,20 @@ def beyond(jobs: JobQuerySet, shown: ShownState | None, place: str) -> JobQueryS
         raise InvalidJob(f"{place!r} is no place in this list.")
     if not column:
         return jobs.filter(pk__lt=job_id)
-    at, side = _stored(jobs, job_id, column, _moment(moment)), "gt" if is_rising else "lt"
-    # The first condition is what an index serves.
-    within = Q(**{f"{column}__{side}e": at})
-    return jobs.filter(within, Q(**{f"{column}__{side}": at}) | Q(**{column: at, f"pk__{side}": job_id}))
+    return jobs.filter(comes_after(column, _stored(jobs, job_id, column, _moment(moment)), job_id, rising=is_rising))
+
+
+def claim_place(jobs: JobQuerySet, place: str) -> Place:
+    """Return a place among the pending jobs; raise ``InvalidJob`` if it is none."""
+    text, _, rest = place.partition("@")
+    moment, _, priority = rest.partition("@")
+    job_id = as_id(text)
+    if job_id is None or not _PRIORITY.fullmatch(priority):
+        raise InvalidJob(f"{place!r} is no place in this list.")
+    return Place(priority=int(priority), run_at=_stored(jobs, job_id, "run_at", _moment(moment)), id=job_id)
+
+
+_PRIORITY = re.compile(r"-?\d{1,3}")
 
 
 def _stored(jobs: JobQuerySet, job_id: int, column: str, at: datetime) -> Any:

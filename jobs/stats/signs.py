@@ -33,6 +33,8 @@ class ShownState(TextChoices):
         """The order in which a list of these is of most use, and in which an index has them."""
         if self.stored is State.SCHEDULED:
             return ("run_at", "pk")
+        if self is ShownState.PENDING:
+            return ("-priority", "run_at", "pk")
         return ("-finished_at", "-pk") if self.stored.is_final else ("-pk",)
 
 
