@@ -183,7 +183,8 @@ def moment_text(value: Any, name: str, *, vendor: str) -> str:
     """Return a datetime as this database compares it: ISO text with the zone, or UTC text on SQLite."""
     moment = check_moment(value, name)
     if vendor == "sqlite":
-        return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+        # As Django writes it, without microseconds where there are none: texts are compared.
+        return str(moment.astimezone(UTC).replace(tzinfo=None))
     return moment.isoformat()
 
 

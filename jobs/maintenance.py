@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce
 
 from . import clock, sql, states
 from .conf import settings
-from .models import Job, JobEvent, JobRun, Queue, Worker
+from .models import BulkOperation, Job, JobEvent, JobRun, Queue, Worker
 from .models.job import READY as READY_JOBS
 from .models.locking import unlocked
 from .outcomes import EXPIRED, UNKNOWN_KIND_PAUSE
@@ -156,7 +156,7 @@ def resume_queues(*, using: str) -> list[str]:
 
 def prunable(*, using: str) -> dict[str, int]:
     """Count what ``prune`` would delete now, by retention key. Exact, so slow on large tables: for people, not workers."""
-    return {name: _old(name, kept, using=using).count() for name, kept in _limited_retention()}
+    return {name: sum(old.count() for old in _old(name, kept, using=using)) for name, kept in _limited_retention()}
 
 
 def prune(*, limit: int = CHUNK, using: str) -> Iterator[tuple[str, int]]:
@@ -168,35 +168,41 @@ def prune(*, limit: int = CHUNK, using: str) -> Iterator[tuple[str, int]]:
     a row of the site refers to, is left.
     """
     for name, kept in _limited_retention():
-        protected: list[int] = []
-        while True:
-            old = _old(name, kept, using=using)
-            with transaction.atomic(using=using):
-                if old.model is Job:
-                    deleted, more = _delete_jobs(old.exclude(pk__in=protected), limit, protected, using=using)
-                else:
-                    deleted, more = _delete_by_age(old, limit)
-            if deleted:
+        for old in _old(name, kept, using=using):
+            for deleted in _prune(old, limit, using=using):
                 yield name, deleted
-            if not more:
-                break
+
+
+def _prune(old: QuerySet[Any], limit: int, *, using: str) -> Iterator[int]:
+    """Delete these rows, yielding how many after each batch."""
+    protected: list[int] = []
+    more = True
+    while more:
+        with transaction.atomic(using=using):
+            if old.model is Job:
+                deleted, more = _delete_jobs(old.exclude(pk__in=protected), limit, protected, using=using)
+            else:
+                deleted, more = _delete_by_age(old, limit)
+        if deleted:
+            yield deleted
 
 
 def _limited_retention() -> list[tuple[str, float]]:
     return [(name, kept) for name, kept in settings.retention.items() if kept is not None]
 
 
-def _old(name: str, kept: float, *, using: str) -> QuerySet[Any]:
+def _old(name: str, kept: float, *, using: str) -> list[QuerySet[Any]]:
     cutoff = clock.in_seconds(-kept)
     match name:
         case "runs":
-            return JobRun.objects.using(using).filter(finished_at__lt=cutoff)
+            return [JobRun.objects.using(using).filter(finished_at__lt=cutoff)]
         case "events":
-            return JobEvent.objects.using(using).filter(at__lt=cutoff)
+            ended = BulkOperation.objects.using(using).filter(finished_at__lt=cutoff)
+            return [JobEvent.objects.using(using).filter(at__lt=cutoff), ended]
         case "workers":
-            return Worker.objects.using(using).filter(heartbeat_at__lt=cutoff)
+            return [Worker.objects.using(using).filter(heartbeat_at__lt=cutoff)]
         case _:
-            return Job.objects.using(using).filter(state=name, finished_at__isnull=False, finished_at__lt=cutoff)
+            return [Job.objects.using(using).filter(state=name, finished_at__isnull=False, finished_at__lt=cutoff)]
 
 
 def _delete_jobs(old: Any, limit: int, protected: list[int], *, using: str) -> tuple[int, bool]:

@@ -290,3 +290,19 @@ ALTER TABLE jobs_job SET (
     autovacuum_vacuum_cost_delay = 0
 )
 """
+
+# One decision about many jobs: what it changed goes in by job, the rest is the same for all.
+DECIDE_POSTGRESQL = """
+INSERT INTO jobs_jobevent (at, kind, job_id, queue, worker, slots, actor_id, actor_label, reason, changes)
+SELECT STATEMENT_TIMESTAMP(), %(kind)s, job_id, '', '', '{}', %(actor_id)s, %(actor_label)s, %(reason)s, changes
+  FROM JSON_TO_RECORDSET(%(rows)s::json) AS decided (job_id bigint, changes jsonb)
+"""
+
+DECIDE_SQLITE = """
+INSERT INTO jobs_jobevent (at, kind, job_id, queue, worker, slots, actor_id, actor_label, reason, changes)
+SELECT STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW'), %(kind)s, JSON_EXTRACT(value, '$.job_id'), '', '', '{}',
+       %(actor_id)s, %(actor_label)s, %(reason)s, JSON_EXTRACT(value, '$.changes')
+  FROM JSON_EACH(%(rows)s)
+"""
+
+DECIDE = {"postgresql": DECIDE_POSTGRESQL, "sqlite": DECIDE_SQLITE}

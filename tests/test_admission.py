@@ -114,11 +114,11 @@ def test_no_delay_is_none(delay: Any) -> None:
     ("moment", "vendor", "text"),
     [
         pytest.param(NOON, "postgresql", "2026-01-05T12:00:00+00:00", id="utc"),
-        pytest.param(NOON, "sqlite", "2026-01-05 12:00:00.000000", id="utc on sqlite"),
+        pytest.param(NOON, "sqlite", "2026-01-05 12:00:00", id="utc on sqlite"),
         pytest.param(
             datetime(2026, 6, 1, 12, tzinfo=timezone(timedelta(hours=1))),
             "sqlite",
-            "2026-06-01 11:00:00.000000",
+            "2026-06-01 11:00:00",
             id="+01:00",
         ),
         pytest.param(NOON.replace(microsecond=1), "sqlite", "2026-01-05 12:00:00.000001", id="microseconds"),
@@ -132,7 +132,7 @@ def test_a_moment_is_written_as_its_database_compares_it(moment: datetime, vendo
 
 @override_settings(USE_TZ=False, TIME_ZONE="Asia/Shanghai")
 @pytest.mark.parametrize(
-    ("vendor", "text"), [("postgresql", "2026-01-05T12:00:00+08:00"), ("sqlite", "2026-01-05 04:00:00.000000")]
+    ("vendor", "text"), [("postgresql", "2026-01-05T12:00:00+08:00"), ("sqlite", "2026-01-05 04:00:00")]
 )
 def test_without_use_tz_a_naive_moment_is_in_the_sites_zone(vendor: str, text: str) -> None:
     assert values_of(JobSpec("noop", run_at=NAIVE_NOON), vendor)["run_at"] == text
@@ -163,7 +163,7 @@ def test_a_stored_moment_is_aware_under_use_tz(value: Any, vendor: str) -> None:
 @pytest.mark.parametrize(
     ("value", "vendor"),
     [
-        pytest.param("2026-01-05 04:00:00.000000", "sqlite", id="text"),
+        pytest.param("2026-01-05 04:00:00", "sqlite", id="text"),
         pytest.param(datetime(2026, 1, 5, 4), "sqlite", id="naive, in UTC"),  # noqa: DTZ001
         pytest.param("2026-01-05T12:00:00+08:00", "postgresql", id="text with zone"),
         pytest.param(NAIVE_NOON, "postgresql", id="naive, in the zone of the session"),

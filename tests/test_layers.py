@@ -24,7 +24,7 @@ LAYERS = [
     "models",
     "leases slot_jobs",
     "operations maintenance stats reports schedules importing",
-    "runtime testing checks",
+    "runtime testing checks tasks",
     "admin",
     "management templatetags apps",
 ]

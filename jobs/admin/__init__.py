@@ -6,11 +6,22 @@ without ``django.contrib.admin``. A site with an ``AdminSite`` of its own
 registers the classes below there.
 """
 
+from .bulkoperation import BulkOperationAdmin
 from .cronjob import CronJobAdmin
+from .deadletter import DeadLetterAdmin
 from .event import JobEventAdmin
 from .job import JobAdmin
 from .queue import QueueAdmin
 from .run import JobRunAdmin
 from .worker import WorkerAdmin
 
-__all__ = ["CronJobAdmin", "JobAdmin", "JobEventAdmin", "JobRunAdmin", "QueueAdmin", "WorkerAdmin"]
+__all__ = [
+    "BulkOperationAdmin",
+    "CronJobAdmin",
+    "DeadLetterAdmin",
+    "JobAdmin",
+    "JobEventAdmin",
+    "JobRunAdmin",
+    "QueueAdmin",
+    "WorkerAdmin",
+]

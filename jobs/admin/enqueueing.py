@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 
-from .. import operations, registry, stats
+from .. import operations, registry, stats, tasks
 from ..exceptions import InvalidJob
 from ..models import Job
 from ..operations import Actor
@@ -34,7 +34,7 @@ def enqueue_view(admin: JobAdmin, request: HttpRequest) -> HttpResponse:
 
 
 def _kinds(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return what can be enqueued, without the older names of the same."""
+    """Return what can be enqueued, without the older names of the same and without our own."""
     barred = registry.barred(request.user.has_perm)
     found = [(kind, registry.resolve(kind)) for kind in registry.kinds()]
     return [
@@ -46,7 +46,7 @@ def _kinds(request: HttpRequest) -> list[dict[str, Any]]:
             "permission": definition.options.permission if kind in barred else "",
         }
         for kind, definition in found
-        if kind == definition.kind
+        if kind == definition.kind and definition is not tasks.carry_out
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -74,11 +74,10 @@ class NameFilter(admin.SimpleListFilter):
     """A filter by a name, among the newest jobs where no index serves it."""
 
     check: Callable[[object], None]
-    indexed: Collection[ShownState] = ()
 
     def __init__(self, request: HttpRequest, *args: Any) -> None:
         super().__init__(request, *args)
-        self.is_windowed = chosen_state(request) not in self.indexed
+        self.is_windowed = stats.is_windowed(str(self.parameter_name), chosen_state(request), request.GET)
         if self.is_windowed:
             self.title = _("%(name)s (newest 100,000 jobs)") % {"name": self.title}
 
@@ -102,7 +101,6 @@ class QueueFilter(NameFilter):
     title = _("queue")
     parameter_name = "queue"
     check = staticmethod(check_queue)
-    indexed = (ShownState.PENDING, ShownState.RUNNING)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         names = Queue.objects.using(router.db_for_write(Queue)).order_by("name").values_list("name", flat=True)
@@ -113,7 +111,28 @@ class KindFilter(NameFilter):
     title = _("kind")
     parameter_name = "kind"
     check = staticmethod(check_kind)
-    indexed = (ShownState.RUNNING,)
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [(kind, kind) for kind in registry.kinds()[:MOST_LISTED]]
+
+
+class ErrorFilter(admin.SimpleListFilter):
+    """The dead jobs of one group, as the page of dead jobs has them."""
+
+    title = _("error (newest 10,000 dead jobs)")
+    parameter_name = "error"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        value = request.GET.get("error")
+        return [] if value is None else [(value, value or _("(none)"))]
+
+    def queryset(self, request: HttpRequest, queryset: Any) -> Any:
+        # Without a value it has nothing to choose from, and is not applied.
+        signature = self.value() or ""
+        if chosen_state(request) is not ShownState.DEAD:
+            raise IncorrectLookupParameters("Only dead jobs are found by their error.")
+        try:
+            stats.check_signature(signature)
+        except InvalidJob as error:
+            raise IncorrectLookupParameters(str(error)) from error
+        return stats.died_of(queryset, signature)

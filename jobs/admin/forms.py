@@ -129,3 +129,18 @@ class OptionsForm(ReasonForm):
         if values.get("run_at") is not None and values.get("delay") is not None:
             raise ValidationError(_("Give a time or a number of seconds, not both."))
         return values
+
+
+def typed(word: str) -> forms.CharField:
+    """Return a field that wants just this word, in whatever case."""
+
+    def check(text: str) -> None:
+        if text.casefold() != word.casefold():
+            raise ValidationError(_("Type the words “%s”, or go back.") % word)
+
+    return forms.CharField(
+        label=_("Type “%s”") % word,
+        widget=forms.TextInput({**LINE, "autocomplete": "off"}),
+        validators=[check],
+        help_text=_("So that nobody does this by mistake."),
+    )

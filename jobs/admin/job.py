@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
@@ -23,11 +23,11 @@ from ..durations import spoken
 from ..models import Job
 from ..operations import Actor
 from ..states import State
-from . import job_page, shown
+from . import bulk, job_page, shown
 from .actions import Action, Offer, Text
 from .base import time_column
 from .enqueueing import enqueue_view, why_not_copy
-from .filters import ContinueFilter, KindFilter, QueueFilter, StateFilter, chosen_state
+from .filters import ContinueFilter, ErrorFilter, KindFilter, QueueFilter, StateFilter, chosen_state
 from .job_actions import ACTIONS, CANCEL, STOP
 from .job_list import COLUMNS, COMMON, JobChangeList, columns
 from .steering import SteeredAdmin
@@ -41,7 +41,7 @@ class JobAdmin(SteeredAdmin):
     large_columns = stats.LARGE_COLUMNS
     list_display = (*COMMON, *COLUMNS[None])
     list_display_links = ("number", "kind")
-    list_filter = (StateFilter, ContinueFilter, QueueFilter, KindFilter)
+    list_filter = (StateFilter, ContinueFilter, ErrorFilter, QueueFilter, KindFilter)
     search_fields = ("id", "kind", "unique_key")
     search_help_text = _("The id of a job, or the whole unique key or kind of live or recent ones.")
 
@@ -91,7 +91,18 @@ class JobAdmin(SteeredAdmin):
         payload = path(
             "<path:object_id>/payload/", self.admin_site.admin_view(self.payload_view), name="jobs_job_payload"
         )
-        return [payload, *super().get_urls()]
+        every = path("all/<str:action>/", self.admin_site.admin_view(self.all_view), name="jobs_job_all")
+        return [payload, every, *super().get_urls()]
+
+    def do_many(self, request: HttpRequest, action: Action, rows: QuerySet[Any]) -> HttpResponse | None:
+        """Send what is meant for all that match to a page of its own."""
+        if request.POST.get("select_across") != "1":
+            return super().do_many(request, action, rows)
+        return HttpResponseRedirect(f"{self.url(Job, 'all', action.name)}?{request.GET.urlencode()}")
+
+    def all_view(self, request: HttpRequest, action: str) -> HttpResponse:
+        """Ask (GET) about, or do (POST), ``action`` to all jobs that match the filters in the address."""
+        return bulk.respond(self, request, self.permitted(request, action))
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         context["page"] = job_page.page(self, request, context["original"])

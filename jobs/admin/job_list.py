@@ -11,7 +11,7 @@ from .. import stats
 from ..stats import Count, ShownState
 from . import shown
 from .continuing import AFTER, ContinuedChangeList
-from .filters import StateFilter, chosen_state
+from .filters import ErrorFilter, StateFilter, chosen_state
 
 COMMON = ("number", "kind", "queue", "state_shown", "attempt_of_most")
 COLUMNS: dict[ShownState | None, tuple[str, ...]] = {
@@ -24,7 +24,7 @@ COLUMNS: dict[ShownState | None, tuple[str, ...]] = {
     ShownState.DEAD: ("finished", "error_cut"),
     ShownState.CANCELLED: ("finished", "error_cut"),
 }
-STATE = str(StateFilter.parameter_name)
+STATE, ERROR = (str(each.parameter_name) for each in (StateFilter, ErrorFilter))
 
 
 def columns(request: HttpRequest) -> tuple[str, ...]:
@@ -54,6 +54,6 @@ class JobChangeList(ContinuedChangeList):
             "label": state.label if state else "",
             "glyph": shown.STATES[state][0] if state else "",
             "count": count,
-            "url": self.get_query_string({STATE: state} if state else {}, [STATE, PAGE_VAR, AFTER]),
+            "url": self.get_query_string({STATE: state} if state else {}, [STATE, PAGE_VAR, AFTER, ERROR]),
             "is_current": state == self.shown_state,
         }

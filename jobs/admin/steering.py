@@ -75,9 +75,7 @@ class SteeredAdmin(ReadOnlyAdmin):
 
     def do_view(self, request: HttpRequest, object_id: str, action: str) -> HttpResponse:
         """Ask (GET) about, or do (POST), ``action`` to one row, and return to its page."""
-        chosen = next((one for one in self.steering if one.name == action), None)
-        if chosen is None or not self.may(request, chosen.permission):
-            raise PermissionDenied
+        chosen = self.permitted(request, action)
         row = self.row(request, object_id)
         chosen = self.fitted(chosen, row)
         back = self.kept(request, self.url(self.model, "change", row.pk))
@@ -92,6 +90,13 @@ class SteeredAdmin(ReadOnlyAdmin):
             return HttpResponseRedirect(back)
         what = f"{self.opts.verbose_name} {row}"
         return self._question(request, self.warned(chosen, rows), form, what=what, back_url=back, original=row)
+
+    def permitted(self, request: HttpRequest, name: str) -> Action:
+        """Return the action of that name; refuse what does not exist, as what the user may not do."""
+        chosen = next((one for one in self.steering if one.name == name), None)
+        if chosen is None or not self.may(request, chosen.permission):
+            raise PermissionDenied
+        return chosen
 
     def row(self, request: HttpRequest, object_id: str) -> Any:
         """Return the row that an address names."""
@@ -129,18 +134,8 @@ class SteeredAdmin(ReadOnlyAdmin):
             level = messages.SUCCESS if sentence.is_good else messages.WARNING
             self.message_user(request, sentence.text, level)
 
-    def _listed(self, action: Action) -> Callable[..., HttpResponse | None]:
-        """Return ``action`` as Django's lists have theirs."""
-
-        def act(admin: SteeredAdmin, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse | None:
-            return admin._do_many(request, action, rows)
-
-        act.__name__ = action.name
-        words: Any = act
-        words.short_description = lazy(lambda: action.on(_("selected %(verbose_name_plural)s")), str)()
-        return act
-
-    def _do_many(self, request: HttpRequest, action: Action, rows: QuerySet[Any]) -> HttpResponse | None:
+    def do_many(self, request: HttpRequest, action: Action, rows: QuerySet[Any]) -> HttpResponse | None:
+        """Ask about, or do, ``action`` to what was chosen in the list."""
         # No more than the list has counted, and so has told the user of.
         chosen = rows[: counts.MOST]
         form = action.form(request.POST if "confirmed" in request.POST else None, many=True)
@@ -164,6 +159,17 @@ class SteeredAdmin(ReadOnlyAdmin):
                 "confirmed": ["yes"],
             },
         )
+
+    def _listed(self, action: Action) -> Callable[..., HttpResponse | None]:
+        """Return ``action`` as Django's lists have theirs."""
+
+        def act(admin: SteeredAdmin, request: HttpRequest, rows: QuerySet[Any]) -> HttpResponse | None:
+            return admin.do_many(request, action, rows)
+
+        act.__name__ = action.name
+        words: Any = act
+        words.short_description = lazy(lambda: action.on(_("selected %(verbose_name_plural)s")), str)()
+        return act
 
     def _do(self, request: HttpRequest, action: Action, rows: QuerySet[Any], form: Any) -> None:
         self.tell(request, *action.run(rows, actor=Actor.of(request.user), **form.cleaned_data))

@@ -27,6 +27,7 @@ class JobEvent(models.Model):
         DISABLED = "disabled", _("Disabled")
         SKIPPED = "skipped", _("Skipped")
         BACKFILLED = "backfilled", _("Backfilled")
+        BULK = "bulk", _("Bulk operation ended")
         PAYLOAD_VIEWED = "payload_viewed", _("Saw what is masked")
 
     at = models.DateTimeField(_("at"))

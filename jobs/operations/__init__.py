@@ -6,6 +6,7 @@ Rows that have moved on, or that somebody else has locked, are left alone and
 counted, never waited for.
 """
 
+from . import bulk
 from .batches import Report
 from .decision import Actor
 from .enqueueing import copy, enqueue
@@ -14,6 +15,7 @@ from .looking import note_payload_viewed
 from .queues import pause, resume
 from .rescheduling import postpone, reroute
 from .schedules import Backfill, backfill, disable, enable, trigger_schedule
+from .walking import carry_out
 from .workers import drain
 
 __all__ = [
@@ -21,7 +23,9 @@ __all__ = [
     "Backfill",
     "Report",
     "backfill",
+    "bulk",
     "cancel",
+    "carry_out",
     "copy",
     "disable",
     "discard",

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from .. import registry
 from ..models import Job
+from ..models.among import Among
 from ..models.queryset import JobQuerySet
 from ..states import Move, State
 from ..wakeups import Wakeup, announce
@@ -40,6 +41,14 @@ class Report:
     def handled(self) -> int:
         return self.moved + self.asked + self.forbidden + len(self.blocked_by)
 
+    def include(self, other: Report) -> None:
+        """Add what another report says."""
+        self.moved += other.moved
+        self.asked += other.asked
+        self.skipped += other.skipped
+        self.forbidden += other.forbidden
+        self.blocked_by |= other.blocked_by
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
@@ -52,10 +61,10 @@ class Batch:
 
     def locked(self, sources: Collection[State]) -> JobQuerySet:
         """Lock those jobs of the batch that are in one of these states and that nobody else has locked."""
-        return Job.objects.using(self.using).filter(pk__in=self.ids, state__in=sources).lock()
+        return Job.objects.using(self.using).filter(Among("pk", self.ids), state__in=sources).lock()
 
     def jobs(self, ids: Collection[int]) -> JobQuerySet:
-        return Job.objects.using(self.using).filter(pk__in=ids)
+        return Job.objects.using(self.using).filter(Among("pk", ids))
 
     def move(self, move: Move, **changes: Any) -> list[int]:
         """Lock those that may make ``move``, make it, and return their ids."""
@@ -91,7 +100,7 @@ def work_through(
 def _without_barred(ids: list[int], barred: list[str], report: Report, *, using: str) -> list[int]:
     if not barred:
         return ids
-    left = set(Job.objects.using(using).filter(pk__in=ids, kind__in=barred).values_list("pk", flat=True))
+    left = set(Job.objects.using(using).filter(Among("pk", ids), kind__in=barred).values_list("pk", flat=True))
     report.forbidden += len(left)
     return [job_id for job_id in ids if job_id not in left]
 
@@ -118,7 +127,7 @@ def _work_in_turns(
 def _still_in(sources: Collection[State], ids: Collection[int], *, using: str) -> list[int]:
     if not ids:
         return []
-    left = Job.objects.using(using).filter(pk__in=ids, state__in=sources, cancel_requested_at__isnull=True)
+    left = Job.objects.using(using).filter(Among("pk", ids), state__in=sources, cancel_requested_at__isnull=True)
     return list(left.values_list("pk", flat=True))
 
 

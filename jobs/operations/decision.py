@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import clock
+from django.db import connections
+
+from .. import clock, sql
 from ..models import JobEvent
-from ..payload import storable_text
+from ..payload import dumps, storable_text
 
 Changes = Mapping[str, Any]
 NO_CHANGES: Changes = {}
@@ -64,9 +66,10 @@ class Decision:
 
     def record_changes(self, kind: str, changes: Mapping[int, Changes], *, using: str) -> None:
         """Write an event for each job, with what changed from what to what."""
-        JobEvent.objects.using(using).bulk_create(
-            self.event(kind, job_id=job_id, changes=changed) for job_id, changed in changes.items()
-        )
+        rows = [{"job_id": job_id, "changes": changed} for job_id, changed in changes.items()]
+        connection = connections[using]
+        said = {"actor_id": self.actor.id, "actor_label": self.actor.label, "reason": self.reason}
+        sql.fetch(connection, sql.DECIDE[connection.vendor], {"kind": str(kind), "rows": dumps(rows), **said})
 
 
 def _fitted(text: str, most: int) -> str:

@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 
 from .. import clock, states
 from ..models import Job, JobEvent
+from ..models.among import Among
 from ..models.queryset import JobQuerySet
 from ..states import LIVE, State
 from ..wakeups import CANCEL, READY, Wakeup
@@ -119,7 +120,7 @@ def _retried_alone(batch: Batch, job_id: int, blocked: dict[int, int]) -> bool:
 
 def _without_rivals(ids: Collection[int], *, using: str) -> tuple[list[int], dict[int, int]]:
     """Split retryable ``ids`` into those whose unique key is free, one for each key, and those another job stands in for."""
-    retryable = Job.objects.using(using).filter(pk__in=ids, state__in=states.RETRY.sources)
+    retryable = Job.objects.using(using).filter(Among("pk", ids), state__in=states.RETRY.sources)
     keys = dict(retryable.order_by("-pk").values_list("pk", "unique_key"))
     wanted = {key for key in keys.values() if key is not None}
     live = Job.objects.using(using).filter(unique_key__in=wanted, state__in=LIVE)

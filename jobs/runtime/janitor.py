@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import leases, maintenance, schedules, signals
+from .. import leases, maintenance, operations, schedules, signals
 from ..conf import settings
 from .execution import tell
 from .ticker import Ticker
@@ -86,6 +86,7 @@ class Janitor(Ticker):
         new = self._queues_met() - self._queues_written
         if new and maintenance.meet_queues(new, using=self.using):
             self._queues_written |= new
+        operations.bulk.close_abandoned(using=self.using)
         for name in maintenance.resume_queues(using=self.using):
             tell(signals.queue_resumed, name, queue=name)
 

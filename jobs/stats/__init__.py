@@ -2,6 +2,7 @@
 
 from .counts import Count, counts_by_state
 from .data import NAMES, Document, documents
+from .deadletters import DeadGroup, DeadGroups, dead_groups, died_of
 from .events import ids_of, particulars, sentence, subjects, within_newest
 from .excerpts import LARGE_COLUMNS, Excerpt, excerpt
 from .explanation import explain
@@ -15,16 +16,22 @@ from .queue_page import QueueView
 from .queue_page import view as view_of_queue
 from .queues import Load, Waiting, loads
 from .schedules import SkippedSlots, SlotRun, Standing, in_standing, rule_in_words, standing, with_times
-from .search import as_id, found, newest
+from .search import as_id, found, is_windowed, newest
+from .selection import PARAMETERS, Selection, freeze, spoken
+from .signatures import check_signature, signature_of
 from .signs import Badge, ShownState, badges, in_shown_state, shown_state, with_signs
 from .tracebacks import Part, folded
+from .wording import label_of
 from .workers import Roll, counts_by_roll, held_jobs, on_roll, recent_runs, running_jobs, with_ages
 
 __all__ = [
     "LARGE_COLUMNS",
     "NAMES",
+    "PARAMETERS",
     "Badge",
     "Count",
+    "DeadGroup",
+    "DeadGroups",
     "Document",
     "Excerpt",
     "Load",
@@ -33,6 +40,7 @@ __all__ = [
     "Progress",
     "QueueView",
     "Roll",
+    "Selection",
     "ShownState",
     "SkippedSlots",
     "SlotRun",
@@ -41,19 +49,25 @@ __all__ = [
     "as_id",
     "badges",
     "beyond",
+    "check_signature",
     "counts_by_roll",
     "counts_by_state",
+    "dead_groups",
+    "died_of",
     "documents",
     "duration",
     "excerpt",
     "explain",
     "folded",
     "found",
+    "freeze",
     "has_mask",
     "held_jobs",
     "ids_of",
     "in_shown_state",
     "in_standing",
+    "is_windowed",
+    "label_of",
     "loads",
     "masked",
     "masked_args",
@@ -69,6 +83,8 @@ __all__ = [
     "running_jobs",
     "sentence",
     "shown_state",
+    "signature_of",
+    "spoken",
     "standing",
     "subjects",
     "texts_of_run",

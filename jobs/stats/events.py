@@ -39,6 +39,7 @@ SENTENCES: Mapping[str, Any] = {
     Kind.DISABLED: gettext_lazy("{who} disabled {what}"),
     Kind.SKIPPED: gettext_lazy("{who} skipped slots of {what}"),
     Kind.BACKFILLED: gettext_lazy("{who} backfilled {what}"),
+    Kind.BULK: gettext_lazy("{who} went through many jobs {what}"),
     Kind.PAYLOAD_VIEWED: gettext_lazy("{who} saw what is masked in {what}"),
 }
 

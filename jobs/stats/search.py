@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from ..models import Job
 from ..models.queryset import JobQuerySet
 from ..states import LIVE
+from .signs import ShownState
 
 # What no index serves is looked for among this many of the newest jobs.
 WINDOW = 100_000
 MOST_FOUND = 1_000
+
+# In which states an index has the jobs of a queue or a kind.
+INDEXED: Mapping[str, Collection[ShownState]] = {
+    "queue": (ShownState.PENDING, ShownState.RUNNING),
+    "kind": (ShownState.RUNNING,),
+}
+
+
+def is_windowed(name: str, shown: ShownState | None, others: Collection[str]) -> bool:
+    """Say whether a filter by ``name`` looks at the newest jobs only; one by error, among ``others``, narrows enough."""
+    return shown not in INDEXED[name] and "error" not in others
 
 
 def newest(jobs: JobQuerySet) -> JobQuerySet:
