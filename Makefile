@@ -8,7 +8,7 @@ BIN := .venv/bin
 # Much of the suite waits for worker processes, so more runs at a time than there are cores.
 PARALLEL := --numprocesses 3
 
-.PHONY: help install demo test pooler chaos browser lint matrix bench clean
+.PHONY: help install demo test pooler chaos browser screenshots lint matrix bench clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -41,6 +41,9 @@ chaos: install ## Prove what must survive kills, freezes and outages.
 # Whoever has no Chromium still gets told; CI does not pass without one.
 browser: .venv/browsing ## Look at every page of the admin in a browser.
 	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest -m browser tests/browser
+
+screenshots: .venv/browsing ## Take the pictures in docs/images.
+	$(BIN)/python -m project.screenshots docs/images
 
 .venv/browsing: .venv/installed
 	$(BIN)/pip install --quiet --group browser
