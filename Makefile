@@ -8,7 +8,7 @@ BIN := .venv/bin
 # Much of the suite waits for worker processes, so more runs at a time than there are cores.
 PARALLEL := --numprocesses 3
 
-.PHONY: help install demo test pooler chaos lint matrix bench bench-admin clean
+.PHONY: help install demo test pooler chaos browser screenshots lint matrix bench bench-admin clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -27,7 +27,7 @@ demo: install ## Show the system at work until Ctrl-C, or make demo SECONDS=20.
 # Whoever has no PostgreSQL still gets a run; CI does not pass without one.
 test: install ## Run the suite on PostgreSQL and on SQLite.
 	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest $(PARALLEL)
-	JOBS_TEST_DB=sqlite $(BIN)/pytest $(PARALLEL) -m "not chaos and not once"
+	JOBS_TEST_DB=sqlite $(BIN)/pytest $(PARALLEL) -m "not browser and not chaos and not once"
 
 # The server is thrown away afterwards, so the test database, which the pooler holds on to, need not be dropped.
 pooler: install ## Run the suite through PgBouncer in transaction mode.
@@ -37,6 +37,17 @@ chaos: install ## Prove what must survive kills, freezes and outages.
 	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest -m chaos
 	JOBS_WALKS=100 JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest tests/test_lease_machine.py
 	JOBS_TEST_DB=sqlite $(BIN)/pytest -m chaos tests/chaos/test_many_workers.py
+
+# Whoever has no Chromium still gets told; CI does not pass without one.
+browser: .venv/browsing ## Look at every page of the admin in a browser.
+	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest -m browser tests/browser
+
+screenshots: .venv/browsing ## Take the pictures in docs/images.
+	$(BIN)/python -m project.screenshots docs/images
+
+.venv/browsing: .venv/installed
+	$(BIN)/pip install --quiet --group browser
+	@touch $@
 
 lint: install ## Check style, types and migrations.
 	$(BIN)/ruff check

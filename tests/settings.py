@@ -15,6 +15,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.staticfiles",
     "jobs",
     "tests",
     # Whose schedules are imported: the group "moving", which not every Django goes with.
@@ -22,7 +23,9 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "tests.browser.policy.strict_policy",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

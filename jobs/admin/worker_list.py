@@ -35,6 +35,8 @@ class WorkerChangeList(FixedOrderChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
+        # The tabs are its only filter: there is nothing to choose beside the list.
+        self.has_filters = False
         name = str(RollFilter.parameter_name)
         current = self.params.get(name, "")
         self.tabs = [
