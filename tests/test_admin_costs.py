@@ -16,7 +16,7 @@ from tests.jobs import noop
 from tests.leasing import make_worker
 from tests.test_admin import backing_off_job, dead_job, reads, running_job, url
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 def make_some(numbers: Iterable[int]) -> None:

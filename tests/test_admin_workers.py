@@ -57,7 +57,7 @@ def fleet(db: None) -> None:
         ({"condition": "draining"}, {"draining"}),
         ({"condition": "gone"}, {"gone", "stopped"}),
     ],
-    ids=["first", "live", "late", "draining", "gone"],
+    ids=["at work", "live", "late", "draining", "gone"],
 )
 def test_each_tab_lists_its_workers_and_the_first_leaves_out_who_is_gone(
     admin_client: Client, query: Any, names: set[str]

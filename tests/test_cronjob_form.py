@@ -25,7 +25,7 @@ from tests.test_cronjob import by_operation, by_save, by_update
 
 __all__ = ["log_in"]  # a fixture
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 Way = Callable[..., None]
 
