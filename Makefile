@@ -8,7 +8,7 @@ BIN := .venv/bin
 # Much of the suite waits for worker processes, so more runs at a time than there are cores.
 PARALLEL := --numprocesses 3
 
-.PHONY: help install demo test pooler chaos browser screenshots lint matrix bench bench-admin clean
+.PHONY: help install demo test pooler chaos browser screenshots messages lint matrix bench bench-admin clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -48,6 +48,10 @@ screenshots: .venv/browsing ## Take the pictures in docs/images.
 .venv/browsing: .venv/installed
 	$(BIN)/pip install --quiet --group browser
 	@touch $@
+
+messages: install ## Bring the catalogue of translations up to date with the code.
+	cd jobs && ../$(BIN)/django-admin makemessages --locale de --no-location --no-obsolete --no-wrap
+	cd jobs && ../$(BIN)/django-admin compilemessages --locale de
 
 lint: install ## Check style, types and migrations.
 	$(BIN)/ruff check

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from .numerals import short
+
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 
@@ -13,9 +15,9 @@ def spoken(length: timedelta | float | None) -> str:
         return ""
     seconds = length.total_seconds() if isinstance(length, timedelta) else length
     if seconds < 1:
-        return f"{seconds * 1000:.3g} ms"
+        return f"{short(seconds * 1000)} ms"
     if round(seconds) < MINUTE:
-        return f"{seconds:.3g} s"
+        return f"{short(seconds)} s"
     return _in_whole_units(round(seconds))
 
 

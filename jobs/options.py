@@ -9,6 +9,7 @@ from typing import Any
 
 from .exceptions import Duration, InvalidHandler, InvalidJob
 from .retry import Backoff, seconds
+from .translating import translated as _
 
 BackoffFunction = Callable[[int, BaseException], Duration]
 
@@ -76,7 +77,7 @@ def _check(options: Options) -> None:
 def check_kind(kind: object) -> None:
     """Raise ``InvalidJob`` unless ``kind`` can name a kind: 1 to 200 printable characters."""
     if not isinstance(kind, str) or not 0 < len(kind) <= 200 or not kind.isprintable():
-        raise InvalidJob(f"kind={kind!r} is no name of a kind: use 1 to 200 printable characters.")
+        raise InvalidJob(_("kind=%r is no name of a kind: use 1 to 200 printable characters.") % (kind,))
 
 
 def check_permission(permission: object) -> None:
@@ -88,16 +89,16 @@ def check_permission(permission: object) -> None:
 def check_queue(queue: object) -> None:
     """Raise ``InvalidJob`` unless ``queue`` can name a queue: 1 to 100 printable characters without commas."""
     if not isinstance(queue, str) or not 0 < len(queue) <= 100 or not queue.isprintable() or "," in queue:
-        raise InvalidJob(f"queue={queue!r} is no queue name: use 1 to 100 printable characters without commas.")
+        raise InvalidJob(_("queue=%r is no queue name: use 1 to 100 printable characters without commas.") % (queue,))
 
 
 def check_priority(priority: object) -> None:
     """Raise ``InvalidJob`` unless ``priority`` is a whole number from -100 to 100."""
     if isinstance(priority, bool) or not isinstance(priority, int) or not -100 <= priority <= 100:
-        raise InvalidJob(f"priority={priority!r} is out of range: give -100 to 100 (higher runs first).")
+        raise InvalidJob(_("priority=%r is out of range: give -100 to 100 (higher runs first).") % (priority,))
 
 
 def check_max_attempts(attempts: object) -> None:
     """Raise ``InvalidJob`` unless ``attempts`` is a whole number from 1 to 32,767."""
     if isinstance(attempts, bool) or not isinstance(attempts, int) or not 1 <= attempts <= 32_767:
-        raise InvalidJob(f"max_attempts={attempts!r} is out of range: give 1 to 32767 (1 means no retry).")
+        raise InvalidJob(_("max_attempts=%r is out of range: give 1 to 32767 (1 means no retry).") % (attempts,))

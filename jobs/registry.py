@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, ParamSpec,
 from .exceptions import InvalidHandler, InvalidJob, UnknownKind
 from .options import BackoffFunction, Options, check_kind, check_queue, options_of
 from .specs import JobSpec
+from .translating import translated as _
 
 if TYPE_CHECKING:
     from .context import JobContext
@@ -95,9 +96,9 @@ class JobDefinition(Generic[P, R]):
         try:
             inspect.signature(self.function).bind(*context, *args, **payload)
         except TypeError as error:
-            raise InvalidJob(
-                f"The arguments do not fit {self.kind!r}: {error}. The handler takes {self.signature}."
-            ) from None
+            values = {"kind": self.kind, "error": error, "signature": self.signature}
+            message = _("The arguments do not fit %(kind)r: %(error)s. The handler takes %(signature)s.") % values
+            raise InvalidJob(message) from None
         if len(self._fitting) < SHAPES:
             self._fitting.add(shape)
 

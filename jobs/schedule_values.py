@@ -13,6 +13,7 @@ from .exceptions import InvalidJob, InvalidSchedule
 from .options import check_kind, check_max_attempts, check_priority, check_queue
 from .retry import seconds
 from .slots import CatchUp, Overlap, Policy
+from .translating import translated as _
 
 if TYPE_CHECKING:
     from .models import CronJob
@@ -88,13 +89,16 @@ def _problem(check_one: Callable[[Any], object], value: Any) -> Iterator[str]:
 def _conflicts(schedule: CronJob) -> dict[str, str]:
     """Return what is wrong with values that are right by themselves."""
     if bool(schedule.expression) == (schedule.every is not None):
-        return {"expression": "Give either a cron expression or an interval (every), not both and not neither."}
+        return {"expression": _("Give either a cron expression or an interval (every), not both and not neither.")}
     if schedule.starts_at and schedule.ends_at and clock.aware(schedule.ends_at) < clock.aware(schedule.starts_at):
-        return {"ends_at": f"ends_at={schedule.ends_at} is before starts_at={schedule.starts_at}: it would never run."}
+        times = {"end": schedule.ends_at, "start": schedule.starts_at}
+        return {"ends_at": _("ends_at=%(end)s is before starts_at=%(start)s: it would never run.") % times}
     if schedule.catch_up == CatchUp.ALL and schedule.overlap == Overlap.SKIP:
         return {
-            "overlap": "Running all that was missed and skipping what overlaps contradict each other: "
-            "choose overlap='allow' (queue_one would keep only the newest of them), or catch_up='latest'."
+            "overlap": _(
+                "Running all that was missed and skipping what overlaps contradict each other: "
+                "choose overlap='allow' (queue_one would keep only the newest of them), or catch_up='latest'."
+            )
         }
     definition = registry.find(schedule.kind)
     if definition is None and not settings.allow_unknown_kinds and schedule.asks_for_handler:
@@ -120,7 +124,7 @@ def _argument_problems(definition: Any, schedule: CronJob) -> Iterator[tuple[str
 
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
-        raise InvalidSchedule(f"name={name!r} is no name: use 1 to 200 printable characters.")
+        raise InvalidSchedule(_("name=%r is no name: use 1 to 200 printable characters.") % (name,))
 
 
 def _check_expression(expression: Any) -> None:
@@ -147,7 +151,9 @@ def _check_window(window: Any) -> None:
 
 def _whole(name: str, value: Any, least: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise InvalidSchedule(f"{name}={value!r} is out of range: give a whole number from {least} to {most}.")
+        values = {"name": name, "value": value, "least": least, "most": most}
+        message = _("%(name)s=%(value)r is out of range: give a whole number from %(least)d to %(most)d.")
+        raise InvalidSchedule(message % values)
 
 
 def _check_catch_up(value: Any) -> None:

@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 from .. import operations, registry, reports, stats
 from ..exceptions import InvalidJob, TooSlow
 from ..models import BulkOperation, Job
+from ..numerals import grouped
 from ..operations import Actor, Report, bulk
 from ..reports import Sentence
 from ..stats import Count, Selection, counts
@@ -96,7 +97,7 @@ class _Visit:
             frozen_at=shown.moment(self.selection.at),
             left_alone=list(self._left_alone(count)),
             samples=self._samples(),
-            more=f"{count.number - MOST_SAMPLES:,}" if count and MOST_SAMPLES < count.number < counts.MOST else "",
+            more=grouped(count.number - MOST_SAMPLES) if count and MOST_SAMPLES < count.number < counts.MOST else "",
             is_large=is_large,
             kept={"selection": [seal(self.selection, self.action.name)]},
             back_url=self.back,
@@ -172,8 +173,8 @@ def _rows(count: Count | None) -> str:
     if count is None:
         return _("all matching jobs")
     if count.is_capped:
-        return _("more than %s jobs") % f"{count.number:,}"
-    return ngettext("%s job", "all %s jobs", count.number) % f"{count.number:,}"
+        return _("more than %s jobs") % grouped(count.number)
+    return ngettext("%s job", "all %s jobs", count.number) % grouped(count.number)
 
 
 def _as_json(value: Any) -> Any:

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from .. import stats
 from ..models import BulkOperation, Job
+from ..numerals import grouped
 from ..operations import Actor, bulk
 from ..reports import Sentence
 from . import shown
@@ -117,7 +118,7 @@ class BulkOperationAdmin(SteeredAdmin):
             percent = min(100, row.looked_at * 100 // row.matched)
         return {
             "status": self.status_shown(row),
-            "why": row.error or self._why(row),
+            "why": gettext(row.error) if row.error else self._why(row),
             "percent": percent,
             "far": self.far(row),
             "facts": list(_facts(row)),
@@ -146,8 +147,8 @@ class BulkOperationAdmin(SteeredAdmin):
     @admin.display(description=_("jobs"))
     def far(self, row: BulkOperation) -> str:
         if row.matched is None:
-            return f"{row.looked_at:,}"
-        return gettext("%(done)s of %(all)s") % {"done": f"{row.looked_at:,}", "all": f"{row.matched:,}"}
+            return grouped(row.looked_at)
+        return gettext("%(done)s of %(all)s") % {"done": grouped(row.looked_at), "all": grouped(row.matched)}
 
     @admin.display(description=_("which jobs"))
     def filter_shown(self, row: BulkOperation) -> str:
@@ -168,13 +169,13 @@ class BulkOperationAdmin(SteeredAdmin):
 
 
 def _facts(row: BulkOperation) -> Iterator[tuple[Any, str]]:
-    yield _("Done"), f"{row.done:,}"
+    yield _("Done"), grouped(row.done)
     if row.asked:
-        yield _("Asked to stop"), f"{row.asked:,}"
-    yield _("Moved on, or locked"), f"{row.skipped:,}"
+        yield _("Asked to stop"), grouped(row.asked)
+    yield _("Moved on, or locked"), grouped(row.skipped)
     if row.blocked:
-        yield _("Unique key taken"), f"{row.blocked:,}"
+        yield _("Unique key taken"), grouped(row.blocked)
     if row.forbidden:
-        yield _("Kind not permitted"), f"{row.forbidden:,}"
+        yield _("Kind not permitted"), grouped(row.forbidden)
     if row.left is not None:
-        yield _("Left"), f"{row.left:,}"
+        yield _("Left"), grouped(row.left)

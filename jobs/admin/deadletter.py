@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from .. import stats
 from ..exceptions import TooSlow
 from ..models import DeadLetter, Job
+from ..numerals import grouped
 from ..stats import DeadGroup
 from . import shown
 from .base import ReadOnlyAdmin
@@ -54,7 +55,7 @@ class DeadLetterAdmin(ReadOnlyAdmin):
         jobs = self._jobs(request)
         return {
             "group": group,
-            "count": f"{group.count:,}",
+            "count": grouped(group.count),
             "first": shown.moment(group.first_at),
             "last": shown.moment(group.last_at),
             "newest": self.link(Job, group.newest_id, f"#{group.newest_id}") if jobs else f"#{group.newest_id}",

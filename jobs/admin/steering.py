@@ -17,6 +17,7 @@ from django.utils.functional import lazy
 from django.utils.translation import gettext as _
 
 from .. import stats
+from ..numerals import grouped
 from ..operations import Actor
 from ..reports import Sentence
 from ..stats import counts
@@ -148,7 +149,7 @@ class SteeredAdmin(ReadOnlyAdmin):
             request,
             self.warned(action, chosen),
             form,
-            what=f"{count:,} {noun}",
+            what=f"{grouped(count)} {noun}",
             back_url=request.get_full_path(),
             samples=[str(row) for row in chosen[:MOST_SAMPLES]],
             more=count - MOST_SAMPLES,

@@ -12,6 +12,7 @@ from functools import lru_cache
 from croniter import croniter
 
 from ..exceptions import InvalidCron
+from ..translating import translated as _
 from .fields import DATE, FIELDS, HOUR, MINUTE, MONTH, WEEKDAY
 from .walltime import EVERY, LAST, Cron, Days, Times
 
@@ -48,13 +49,25 @@ def parse(expression: object) -> Cron:
 def _normalised(expression: object) -> str:
     if not isinstance(expression, str):
         kind = type(expression).__name__
-        raise InvalidCron(f"A cron expression is text such as '0 3 * * *', this is of type {kind}.")
+        raise InvalidCron(_("A cron expression is text such as '0 3 * * *', this is of type %s.") % kind)
     if len(expression) > MAX_LENGTH:
-        raise InvalidCron(f"Cron expression has {len(expression)} characters: give at most {MAX_LENGTH}.")
+        values = {"count": len(expression), "most": MAX_LENGTH}
+        raise InvalidCron(_("Cron expression has %(count)d characters: give at most %(most)d.") % values)
     if not expression.isascii():
-        raise InvalidCron(f"Cron expression {expression!r} has characters that no field knows: use plain ASCII.")
+        raise InvalidCron(_("Cron expression %r has characters that no field knows: use plain ASCII.") % expression)
     text = " ".join(expression.split())
     return text.lower() if text.startswith("@") else text
+
+
+def _never(text: str, day: str, month: str, weekday: str) -> str:
+    values = {"text": text, "day": day, "month": month, "weekday": weekday}
+    return (
+        _(
+            "Cron expression %(text)r would never run: no day fits day of month %(day)r, "
+            "month %(month)r and weekday %(weekday)r."
+        )
+        % values
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -75,10 +88,7 @@ def _parsed(text: str) -> Cron:
         follows_elapsed_time=fields[0].startswith("*") or fields[1].startswith("*"),
     )
     if cron.days.first(*SAMPLE) is None:
-        raise InvalidCron(
-            f"Cron expression {text!r} would never run: no day fits day of month {fields[2]!r}, "
-            f"month {fields[3]!r} and weekday {fields[4]!r}."
-        )
+        raise InvalidCron(_never(text, *fields[2:]))
     return cron
 
 
@@ -89,18 +99,25 @@ def fields_of(text: str) -> list[str]:
     fields = text.split()
     if len(fields) == len(FIELDS):
         return fields
-    hint = "seconds and years are not supported, use 'every' for intervals below a minute"
-    raise InvalidCron(
-        f"Cron expression {text!r} has {len(fields)} fields: give five, minute, hour, day of month, month and weekday"
-        f"{'; ' + hint if len(fields) in {6, 7} else ''}."
+    message = _(
+        "Cron expression %(text)r has %(count)d fields: give five, minute, hour, day of month, month and weekday."
     )
+    if len(fields) in {6, 7}:
+        message = _(
+            "Cron expression %(text)r has %(count)d fields: give five, minute, hour, day of month, month and weekday; "
+            "seconds and years are not supported, use 'every' for intervals below a minute."
+        )
+    raise InvalidCron(message % {"text": text, "count": len(fields)})
 
 
 def _alias(text: str) -> str:
     if text in ALIASES:
         return ALIASES[text]
-    why = "there is no boot to run at, enqueue the job where your program starts" if text == "@reboot" else "not known"
-    raise InvalidCron(f"Cron alias {text!r}: {why}; use {', '.join(ALIASES)} or five fields.")
+    why = _("not known")
+    if text == "@reboot":
+        why = _("there is no boot to run at, enqueue the job where your program starts")
+    values = {"text": text, "why": why, "aliases": ", ".join(ALIASES)}
+    raise InvalidCron(_("Cron alias %(text)r: %(why)s; use %(aliases)s or five fields.") % values)
 
 
 def _weekdays(values: list[int | str], numbered: dict[int, set[int | str]]) -> tuple[tuple[int, int], ...]:

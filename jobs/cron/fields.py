@@ -11,7 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
+from django.utils.translation import gettext_noop
+
 from ..exceptions import InvalidCron
+from ..translating import translated as _
 
 PART = re.compile(r"(?:\*|(?P<low>[0-9a-z]+)(?:-(?P<high>[0-9a-z]+))?)(?:/(?P<step>[0-9]+))?")
 NOTHING = re.compile(r"(?!)")
@@ -20,13 +23,13 @@ NUMBERED = re.compile(r"(?P<weekday>[0-9a-z]+)#(?P<which>[0-9]+)|l(?P<last>[0-9]
 
 # What other dialects have, and what to say about it.
 ADVICE = (
-    (r".*\?.*", "'?' is not supported, write '*'"),
-    (r"[hr](\(.*)?(/.*)?", "hashed and random values are not supported, give the schedule a jitter"),
-    (r"l?w|wl|w\d+|\d+w", "the nearest weekday (W) is not supported"),
-    (r"\d*c", "the calendar (C) is not supported"),
+    (r".*\?.*", gettext_noop("'?' is not supported, write '*'")),
+    (r"[hr](\(.*)?(/.*)?", gettext_noop("hashed and random values are not supported, give the schedule a jitter")),
+    (r"l?w|wl|w\d+|\d+w", gettext_noop("the nearest weekday (W) is not supported")),
+    (r"\d*c", gettext_noop("the calendar (C) is not supported")),
     (
         r"l(\W.*|\d+)?|.*-l|\d+l|[a-z]{3}l",
-        "L is the last day, alone in day of month, and L5 in weekday the last Friday",
+        gettext_noop("L is the last day, alone in day of month, and L5 in weekday the last Friday"),
     ),
 )
 
@@ -56,7 +59,7 @@ class Field:
         parts = text.split(",")
         plain = [self._plain_part(part) for part in parts]
         if not self.mixes and len({bool(self.special.fullmatch(part.lower())) for part in parts}) > 1:
-            raise InvalidCron(f"{self.name} {text!r} mixes days of every week with days of some: use one kind.")
+            self._raise(text, _("%(field)s %(value)r mixes days of every week with days of some: use one kind."))
         return ",".join(plain)
 
     def values(self, expanded: list[int | str]) -> tuple[int, ...]:
@@ -73,7 +76,7 @@ class Field:
             self._refuse(part)
         low, high, step = match.group("low", "high", "step")
         if step and not 1 <= int(step) <= self.size:
-            raise InvalidCron(f"{self.name} {part!r} has a step out of range: use 1-{self.size}.")
+            self._raise(part, _("%(field)s %(value)r has a step out of range: use 1-%(most)d."), most=self.size)
         if not low:
             return part.replace("*", self.star)
         start = self._number(low, part)
@@ -93,7 +96,7 @@ class Field:
         if number := weekday or last:
             self._number(number, part)
         if which and not 1 <= int(which) <= 5:
-            raise InvalidCron(f"{self.name} {part!r} is out of range: use #1 to #5, or L5 for the last Friday.")
+            self._raise(part, _("%(field)s %(value)r is out of range: use #1 to #5, or L5 for the last Friday."))
         return part
 
     def _number(self, value: str, part: str) -> int:
@@ -102,12 +105,16 @@ class Field:
         if not value.isdecimal():
             self._refuse(part)
         if not self.least <= int(value) <= self.most:
-            raise InvalidCron(f"{self.name} {part!r} is out of range: {self._allowed}.")
+            self._raise(part, _("%(field)s %(value)r is out of range: %(advice)s."), advice=self._allowed)
         return int(value)
 
     def _refuse(self, part: str) -> NoReturn:
-        fitting = (advice for pattern, advice in ADVICE if re.fullmatch(pattern, part.lower()))
-        raise InvalidCron(f"{self.name} {part!r} is not understood: {next(fitting, self._allowed)}.")
+        fitting = (_(advice) for pattern, advice in ADVICE if re.fullmatch(pattern, part.lower()))
+        advice = next(fitting, self._allowed)
+        self._raise(part, _("%(field)s %(value)r is not understood: %(advice)s."), advice=advice)
+
+    def _raise(self, value: str, message: str, **more: object) -> NoReturn:
+        raise InvalidCron(message % {"field": _(self.name), "value": value, **more})
 
     @property
     def _last(self) -> int:
@@ -116,26 +123,34 @@ class Field:
     @property
     def _allowed(self) -> str:
         names = f", {self.names[0].upper()}-{self.names[-1].upper()}" if self.names else ""
-        return f"use {self.least}-{self.most}{names}, '*' or {self.example}"
+        values = f"{self.least}-{self.most}{names}"
+        return _("use %(values)s, '*' or %(example)s") % {"values": values, "example": _(self.example)}
 
 
-MINUTE = Field(name="Minute", least=0, most=59, size=60, example="steps such as '*/5'")
-HOUR = Field(name="Hour", least=0, most=23, size=24, example="ranges such as '9-17'")
-DATE = Field(name="Day of month", least=1, most=31, size=31, example="L, the last day", special=LAST_DAY)
+MINUTE = Field(name=gettext_noop("Minute"), least=0, most=59, size=60, example=gettext_noop("steps such as '*/5'"))
+HOUR = Field(name=gettext_noop("Hour"), least=0, most=23, size=24, example=gettext_noop("ranges such as '9-17'"))
+DATE = Field(
+    name=gettext_noop("Day of month"),
+    least=1,
+    most=31,
+    size=31,
+    example=gettext_noop("L, the last day"),
+    special=LAST_DAY,
+)
 MONTH = Field(
-    name="Month",
+    name=gettext_noop("Month"),
     least=1,
     most=12,
     size=12,
-    example="lists such as '1,7'",
+    example=gettext_noop("lists such as '1,7'"),
     names=("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
 )
 WEEKDAY = Field(
-    name="Weekday",
+    name=gettext_noop("Weekday"),
     least=0,
     most=7,
     size=7,
-    example="MON#2, the second Monday",
+    example=gettext_noop("MON#2, the second Monday"),
     names=("sun", "mon", "tue", "wed", "thu", "fri", "sat"),
     special=NUMBERED,
     mixes=False,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from ..exceptions import InvalidInterval, InvalidSchedule
+from ..translating import translated as _
 from .expressions import parse
 from .walltime import Cron
 from .zones import FIRST, LAST, Stretch, in_utc, stretches, zone_named
@@ -196,7 +197,10 @@ def _begin(moment: datetime, starts_at: datetime | None) -> datetime:
 def _whole_seconds(every: object) -> int:
     seconds = every // SECOND if isinstance(every, timedelta) and not every % SECOND else every
     if isinstance(seconds, bool) or not isinstance(seconds, int):
-        raise InvalidInterval(f"Interval {every!r} is not a whole number of seconds: give an int, or a timedelta.")
+        raise InvalidInterval(
+            _("Interval %r is not a whole number of seconds: give an int, or a timedelta.") % (every,)
+        )
     if not 1 <= seconds <= MAX_INTERVAL_SECONDS:
-        raise InvalidInterval(f"Interval {every!r} is out of range: give 1 to {MAX_INTERVAL_SECONDS} seconds.")
+        values = {"every": every, "most": MAX_INTERVAL_SECONDS}
+        raise InvalidInterval(_("Interval %(every)r is out of range: give 1 to %(most)d seconds.") % values)
     return seconds

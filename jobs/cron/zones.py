@@ -11,6 +11,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 from ..exceptions import InvalidSchedule, InvalidZone
+from ..translating import translated as _
 
 DAY = timedelta(days=1)
 DAY_SECONDS = 86_400
@@ -64,7 +65,8 @@ def zone_named(zone: str | tzinfo) -> tzinfo:
         return ZoneInfo(zone)
     # A name that leads out of the database is a ValueError, one that stands for a folder an OSError.
     except (KeyError, ValueError, OSError):
-        raise InvalidZone(f"Time zone {zone[:80]!r} is not known: give an IANA name such as 'Europe/Berlin'.") from None
+        message = _("Time zone %r is not known: give an IANA name such as 'Europe/Berlin'.") % zone[:80]
+        raise InvalidZone(message) from None
 
 
 def in_utc(moment: datetime) -> datetime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 
@@ -70,4 +71,5 @@ class JobEvent(models.Model):
         ordering = ("-id",)
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()} by {self.actor_label or 'the system'}"
+        who = self.actor_label or gettext("the system")
+        return gettext("%(event)s by %(who)s") % {"event": self.get_kind_display(), "who": who}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from ..outcomes import RunOutcome
@@ -42,4 +43,4 @@ class JobRun(models.Model):
         constraints = [models.UniqueConstraint(name="job_run_once_a_claim", fields=["job", "claim_no"])]
 
     def __str__(self) -> str:
-        return f"run {self.claim_no} of job #{self.job_id}"
+        return gettext("run %(number)d of job #%(job)d") % {"number": self.claim_no, "job": self.job_id}

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import router, transaction
 from django.db.models import Exists, OuterRef, Q
+from django.utils.translation import gettext_noop
 
 from .. import clock
 from ..models import BulkOperation, Job
@@ -27,6 +28,8 @@ QUEUE = "jobs.bulk"
 # What is no more than this is done while the person waits.
 MOST_AT_ONCE = 1_000
 LONGEST_REQUEST_SECONDS = 3_600
+# Stored as it is, and translated for whoever reads it.
+GONE = gettext_noop("What carried it out is gone.")
 VIEW = "jobs.view_job"
 
 _WAITING = (ShownState.SCHEDULED, ShownState.BACKING_OFF, ShownState.PENDING)
@@ -129,7 +132,7 @@ def _close(row: BulkOperation, using: str) -> int:
     status = Status.STOPPED if state == State.CANCELLED else Status.FAILED
     # Unless it has gone on meanwhile, because somebody retried its job.
     same = _open(using).filter(pk=row.pk, **place(row.last_id))
-    closed: int = same.update(status=status, finished_at=clock.now(), error=error or "What carried it out is gone.")
+    closed: int = same.update(status=status, finished_at=clock.now(), error=error or GONE)
     return closed
 
 

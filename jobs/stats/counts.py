@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import IntegerField, Q, Subquery
+from django.utils.translation import gettext as _
 
 from ..models import Job
 from ..models.queryset import JobQuerySet
+from ..numerals import grouped
 from .signs import ShownState, in_shown_state
 
 MOST = 10_000
@@ -27,7 +29,7 @@ class Count:
         return cls(min(found, MOST), found > MOST)
 
     def __str__(self) -> str:
-        return f"{self.number:,}+" if self.is_capped else f"{self.number:,}"
+        return _("%s+") % grouped(self.number) if self.is_capped else grouped(self.number)
 
 
 class Counted(Subquery):

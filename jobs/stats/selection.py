@@ -18,6 +18,7 @@ from ..exceptions import InvalidJob
 from ..models import BulkOperation, Job, JobEvent, JobRun
 from ..models.among import Among
 from ..models.queryset import JobQuerySet
+from ..numerals import grouped
 from ..options import check_kind, check_queue
 from ..states import State
 from . import counts, search
@@ -146,7 +147,7 @@ def _check(wanted: Mapping[str, str], *, using: str) -> None:
 def spoken(selection: Selection) -> Iterator[tuple[str, str]]:
     """Yield the filter in words: what each part is called, and what it says."""
     wanted = selection.filter
-    newest = _(" (among the newest %(count)s jobs)") % {"count": f"{search.WINDOW:,}"} if "above_id" in wanted else ""
+    newest = _(" (among the newest %(count)s jobs)") % {"count": grouped(search.WINDOW)} if "above_id" in wanted else ""
     states = ", ".join(str(state.label) for state in selection.states)
     yield _("State"), states or str(selection.state.label if selection.state else "")
     for name, label in (("kind", _("Kind")), ("queue", _("Queue"))):

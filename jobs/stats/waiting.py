@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 
 from ..conf import settings
 from ..models import Job, JobEvent, Worker
+from ..numerals import grouped
 from ..outcomes import RunOutcome
 from .facts import MOST_AHEAD, Facts
 from .wording import Sentences, because, between, named, nobody, who
@@ -100,7 +101,7 @@ def _waiting(job: Job, facts: Facts, able: list[Worker]) -> Sentences:
         ) % {"losses": job.losses}
         return
     if facts.ahead >= MOST_AHEAD:
-        yield _("More than %(count)s jobs of its queue come first.") % {"count": f"{MOST_AHEAD:,}"}
+        yield _("More than %(count)s jobs of its queue come first.") % {"count": grouped(MOST_AHEAD)}
     elif facts.ahead:
         yield ngettext(
             "%(count)d job of its queue comes first.", "%(count)d jobs of its queue come first.", facts.ahead

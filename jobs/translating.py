@@ -1,0 +1,11 @@
+"""Messages of errors in the language of whoever reads them, as far as there is one yet."""
+
+from __future__ import annotations
+
+from django.apps import apps
+from django.utils.translation import gettext
+
+
+def translated(text: str) -> str:
+    """Translate; but a handler or schedule that is declared before the apps are ready has its error in English."""
+    return gettext(text) if apps.apps_ready else text
