@@ -80,7 +80,7 @@ def test_schedules_that_are_late_or_stopped_are_counted(admin_client: Client) ->
 
     shown = figures(admin_client, "schedules")
 
-    assert (shown["Late schedule"], shown["Schedules stopped by errors"]) == ("1", "2")
+    assert (shown["Late schedule"], shown["Schedules with errors"]) == ("1", "2")
 
 
 @pytest.mark.urls(__name__)

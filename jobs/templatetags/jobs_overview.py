@@ -69,7 +69,7 @@ def _schedules(urls: Mapping[Any, str], using: str) -> Figures:
     if late := troubled.late:
         yield ngettext("Late schedule", "Late schedules", late), late, f"{urls[CronJob]}?standing=late", True
     if failed := troubled.failed:
-        stopped = ngettext("Schedule stopped by an error", "Schedules stopped by errors", failed)
+        stopped = ngettext("Schedule with an error", "Schedules with errors", failed)
         yield stopped, failed, f"{urls[CronJob]}?standing=failed", True
 
 
