@@ -18,6 +18,7 @@ from jobs.outcomes import Succeeded
 from jobs.runtime.holdings import Holdings
 from jobs.runtime.scheduler import Scheduler
 from jobs.runtime.settler import Settler
+from jobs.runtime.ticker import Ticker
 from jobs.states import State
 from tests.jobs import echo, noop
 from tests.leasing import claim, elsewhere, silence
@@ -363,3 +364,13 @@ def test_stranded_jobs_passed_over_do_not_make_the_claimer_wait_for_a_poll() -> 
     now, later = leases.claim("w1", slots=0, ahead=6, lease_seconds=30, using="default")
 
     assert (len(now), len(later)) == (0, 3)
+
+
+@pytest.mark.parametrize(("heartbeat", "longest"), [(0.5, 0.25), (30, 5.0)])
+def test_who_survives_an_outage_is_back_before_others_may_rescue(heartbeat: float, longest: float) -> None:
+    ticker = Ticker(using="default", on_outage=lambda: None, on_death=lambda reason: None)
+
+    with override_settings(JOBS={"HEARTBEAT_SECONDS": heartbeat, "LEASE_SECONDS": 3 * heartbeat + 1}):
+        pauses = [ticker._backoff(turns) for turns in range(1, 2_000)]
+
+    assert longest / 2 <= max(pauses) <= longest

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connections
 
+from ..conf import settings
 from .own_connection import use_own_connection
 
 logger = logging.getLogger(__name__)
@@ -103,7 +104,9 @@ class Ticker:
         return self._backoff(self._failures)
 
     def _backoff(self, turns: int) -> float:
-        longest: float = min(0.1 * 2 ** min(turns, 10), LONGEST_PAUSE)
+        # Others wait one heartbeat after an outage before they rescue: whoever survived must be back by then.
+        most = min(LONGEST_PAUSE, settings.heartbeat_seconds / 2)
+        longest: float = min(0.1 * 2 ** min(turns, 10), most)
         return longest * random.uniform(0.5, 1)  # noqa: S311
 
     def _recovered(self) -> None:
