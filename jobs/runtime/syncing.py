@@ -12,7 +12,7 @@ from ..schedules import Synced
 
 logger = logging.getLogger(__name__)
 
-TRIES = 5
+TRIES = 2
 PAUSE_SECONDS = 0.3
 
 

@@ -55,7 +55,7 @@ def sync(wanted: Iterable[Declaration] | None = None, *, dry_run: bool = False, 
 def _lock_all(names: Collection[str], *, using: str) -> None:
     """Lock what will be looked at, in the order that all others lock in."""
     if connections[using].vendor == "postgresql":
-        sql.run(connections[using], sql.PATIENCE_POSTGRESQL)
+        sql.run(connections[using], sql.SYNC_PATIENCE_POSTGRESQL)
     rows = CronJob.objects.using(using).filter(Q(name__in=names) | Q(origin=CronJob.Origin.CODE))
     list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
 
