@@ -76,6 +76,7 @@ def schedule(
     database when they start, and so does ``manage.py jobs cron sync``. Raises
     ``InvalidSchedule`` for a second schedule of the same name.
     """
+    _check_options(options)
     given: dict[str, Any] = {
         "kind": kind.kind if isinstance(kind, JobDefinition) else kind,
         "args": list(args),
@@ -93,10 +94,15 @@ def schedule(
     return declaration
 
 
+def _check_options(options: Mapping[str, Any]) -> None:
+    # The rule is given by the words cron and every, not by its columns.
+    known = sorted({*DECLARED, "cron", "name"} - {"expression"})
+    for name in options:
+        if name not in known:
+            raise InvalidSchedule(f"schedule() has no option {name!r}: the options are {', '.join(known)}.")
+
+
 def _values(given: dict[str, Any]) -> dict[str, Any]:
-    for name in given:
-        if name not in DECLARED:
-            raise InvalidSchedule(f"schedule() has no option {name!r}: the options are {', '.join(DECLARED)}.")
     for name in ("jitter", "catch_up_window"):
         if name in given:
             given[name] = _whole(given[name], name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from . import clock, cron, payload, registry, slots
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_CATCH_UP = 10_000
 YEARS = 100 * 366 * 86_400
+# The times that a schedule may have: PostgreSQL has infinite ones, and years that Python has not.
+EARLIEST, LATEST = datetime(1900, 1, 1, tzinfo=UTC), datetime(9900, 1, 1, tzinfo=UTC)
 
 
 def rule(schedule: CronJob) -> Timetable:
@@ -39,6 +41,16 @@ def policy(schedule: CronJob) -> Policy:
         window=timedelta(seconds=schedule.catch_up_window),
         ends_at=_aware(schedule.ends_at),
     )
+
+
+def upcoming(schedule: CronJob, count: int, *, after: datetime) -> list[datetime]:
+    """Return the first ``count`` slots after ``after`` within the time that the schedule is in force."""
+    when, how = rule(schedule), policy(schedule)
+    slots: list[datetime] = []
+    while len(slots) < count and (slot := next_slot(when, how, after)) is not None:
+        slots.append(slot)
+        after = slot
+    return slots
 
 
 def next_slot(rule: Timetable, policy: Policy, after: datetime) -> datetime | None:
@@ -170,8 +182,12 @@ def _one_of(name: str, value: Any, choices: list[str]) -> None:
 
 
 def _check_moment(moment: Any) -> None:
-    if moment is not None and not isinstance(moment, datetime):
+    if moment is None:
+        return
+    if not isinstance(moment, datetime):
         raise InvalidSchedule(f"{moment!r} is not a datetime.")
+    if not EARLIEST.year <= moment.year < LATEST.year:
+        raise InvalidSchedule(f"{moment} is out of range: give a year from {EARLIEST.year} to {LATEST.year - 1}.")
 
 
 def _check_args(args: Any) -> None:

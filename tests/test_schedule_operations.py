@@ -52,13 +52,16 @@ def test_run_now_with_a_taken_key_says_so() -> None:
     assert Job.objects.count() == 1
 
 
-def test_run_now_asks_for_the_permission_of_the_kind() -> None:
+def test_run_now_and_backfill_ask_for_the_permission_of_the_kind() -> None:
     with own_registry():
         job_decorator("refund", permission="auth.add_user")(lambda: None)
         schedule = planned(kind="refund")
 
+        nobody = Actor("1", "alice", permits=lambda permission: False)
         with pytest.raises(PermissionDenied, match=r"has auth\.add_user"):
-            schedule.trigger(actor=Actor("1", "alice", permits=lambda permission: False))
+            schedule.trigger(actor=nobody)
+        with pytest.raises(PermissionDenied, match=r"has auth\.add_user"):
+            back(schedule, 3, actor=nobody)
         assert not Job.objects.exists()
         assert schedule.trigger(actor=ALICE).kind == "refund"
 
@@ -180,13 +183,15 @@ def test_what_a_person_retries_runs_though_its_schedule_is_disabled() -> None:
     assert Job.objects.get().state == State.SUCCEEDED
 
 
-def test_what_is_not_stored_cannot_be_run() -> None:
+def test_what_is_not_stored_can_be_neither_run_nor_backfilled() -> None:
     unsaved, deleted = CronJob(name="n", kind="noop", every=60), planned()
     CronJob.objects.all().delete()
 
     for schedule in (unsaved, deleted):
         with pytest.raises(InvalidSchedule, match="is not stored"):
             schedule.trigger()
+        with pytest.raises(InvalidSchedule, match="is not stored"):
+            back(schedule, 3)
 
     assert Job.objects.count() == 0
 

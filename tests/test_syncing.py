@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 
 from jobs import declarations, schedule, schedules
 from jobs.declarations import Declaration
@@ -171,10 +171,22 @@ def test_a_declaration_that_cannot_be_is_refused_and_stops_no_other() -> None:
     assert "61" in synced.refused["bad"]
 
 
+def test_a_row_that_the_database_refuses_is_said_to_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule(noop, every=60, name="n")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise IntegrityError("a rule of the site's own")
+
+    monkeypatch.setattr(CronJob, "save", refuse)
+
+    assert sync().refused == {"n": "a rule of the site's own"}
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"every": 60, "priorty": 1}, "no option 'priorty'"),
+        ({"every": 60, "priorty": 1}, "no option 'priorty': the options are args, catch_up,"),
+        ({"every": 60, "expression": "@daily"}, "no option 'expression'"),
         ({"every": 0.5}, "not a whole number"),
         ({"every": "often"}, "not a duration"),
         ({"every": 60, "jitter": -1}, "out of range"),

@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from django.http import HttpRequest
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 
+from .. import registry
 from ..reports import Sentence
 from .forms import ReasonForm
 
@@ -62,3 +65,12 @@ class Offer:
     why_not: Text = ""
     asks: bool = False
     is_danger: bool = False
+
+
+def kind_why_not(request: HttpRequest, kind: str) -> Text:
+    """Return what stands against this user's starting jobs of ``kind``, or nothing."""
+    definition = registry.find(kind)
+    permission = definition.options.permission if definition else None
+    if permission is None or request.user.has_perm(permission):
+        return ""
+    return _("Whoever starts jobs of this kind needs the permission %s.") % permission

@@ -24,8 +24,8 @@ from ..models import CronJob
 from ..operations import Actor
 from ..stats import Document, masked, masked_args
 from . import cronjob_page, cronjob_preview, cronjob_shown, shown
-from .actions import Action, Offer, Text
-from .cronjob_actions import ACTIONS, kind_why_not, with_warning
+from .actions import Action, Offer, Text, kind_why_not
+from .cronjob_actions import ACTIONS, with_warning
 from .cronjob_form import RULE, CronJobForm
 from .cronjob_list import CronJobChangeList, OriginFilter, StandingFilter
 from .steering import SteeredAdmin

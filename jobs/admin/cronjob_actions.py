@@ -9,11 +9,10 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
-from .. import operations, registry
+from .. import operations
 from ..exceptions import JobsError
 from ..models import CronJob
 from ..reports import MOST_NAMED, Sentence
@@ -144,12 +143,3 @@ def with_warning(action: Action, rows: QuerySet[CronJob]) -> Action:
         len(unfinished),
     )
     return replace(action, warning=text % {"jobs": named})
-
-
-def kind_why_not(request: HttpRequest, kind: str) -> str:
-    """Return what stands against this user's starting jobs of ``kind``, or nothing."""
-    definition = registry.find(kind)
-    permission = definition.options.permission if definition else None
-    if permission is None or request.user.has_perm(permission):
-        return ""
-    return _("Whoever starts jobs of this kind needs the permission %s.") % permission

@@ -18,13 +18,13 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from .. import operations, registry, stats
+from .. import operations, stats
 from ..durations import spoken
 from ..models import Job
 from ..operations import Actor
 from ..states import State
 from . import bulk, job_page, shown
-from .actions import Action, Offer, Text
+from .actions import Action, Offer, Text, kind_why_not
 from .base import CappedPaginator, time_column
 from .enqueueing import enqueue_view, why_not_copy
 from .filters import ContinueFilter, ErrorFilter, KindFilter, QueueFilter, StateFilter, ordered_by
@@ -145,7 +145,7 @@ class JobAdmin(SteeredAdmin):
         """Add that a job can be copied."""
         offers = super().offers(request, row)
         if self.has_add_permission(request):
-            why_not = why_not_copy(row) or self._kind_why_not(request, row)
+            why_not = why_not_copy(row) or kind_why_not(request, row.kind)
             url = f"{self.url(Job, 'add')}?copy={row.pk}"
             offers.append(Offer(name="copy", label=_("Copy"), url=url, why_not=why_not, asks=True))
         return offers
@@ -155,14 +155,7 @@ class JobAdmin(SteeredAdmin):
 
     def why_not(self, request: HttpRequest, action: Action, row: Job) -> Text:
         """Add that the kind of the job may have a permission of its own."""
-        return super().why_not(request, action, row) or (self._kind_why_not(request, row) if action.starts else "")
-
-    def _kind_why_not(self, request: HttpRequest, row: Job) -> Text:
-        definition = registry.find(row.kind)
-        permission = definition.options.permission if definition else None
-        if permission is None or request.user.has_perm(permission):
-            return ""
-        return _("Whoever starts jobs of this kind needs the permission %s.") % permission
+        return super().why_not(request, action, row) or (kind_why_not(request, row.kind) if action.starts else "")
 
     @admin.display(description=_("id"))
     def number(self, job: Job) -> str:

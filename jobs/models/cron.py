@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any, Self
@@ -20,28 +20,16 @@ from ..cron import MAX_LENGTH
 from ..exceptions import InvalidSchedule
 from ..slots import NEVER, CatchUp, Overlap
 from ..wakeups import SOON, Wakeup, announce
-from .cron_queryset import KEPT_BY_TICK, PLANNING, CronJobQuerySet
+from .cron_queryset import KEPT_BY_TICK, PLANNING, TIMES_OF_TICK, CronJobQuerySet
 
 if TYPE_CHECKING:
     from ..operations import Actor
     from .job import Job
 
 
-TIMES = (
-    "starts_at",
-    "ends_at",
-    "next_run_at",
-    "rescheduled_at",
-    "disabled_at",
-    "last_scheduled_for",
-    "last_run_at",
-    "waiting_for",
-    "put_off_until",
-)
-
-
 def _in_range(name: str) -> Q:
-    return Q(**{f"{name}__gte": datetime(1900, 1, 1, tzinfo=UTC), f"{name}__lt": datetime(9900, 1, 1, tzinfo=UTC)})
+    bounds = {f"{name}__gte": schedule_values.EARLIEST, f"{name}__lt": schedule_values.LATEST}
+    return Q(**{f"{name}__isnull": True}) | Q(**bounds)
 
 
 def site_timezone() -> str:
@@ -149,10 +137,10 @@ class CronJob(models.Model):
                 name="cronjob_one_rule",
                 condition=Q(expression="", every__isnull=False) | (~Q(expression="") & Q(every__isnull=True)),
             ),
-            # PostgreSQL has infinite times, and years that Python has not; one of them would be in every tick's way.
+            # One that Python cannot read would be in every tick's way.
             models.CheckConstraint(
                 name="cronjob_times_in_range",
-                condition=reduce(and_, (Q(**{f"{name}__isnull": True}) | _in_range(name) for name in TIMES)),
+                condition=reduce(and_, map(_in_range, ("starts_at", "ends_at", *TIMES_OF_TICK))),
             ),
         ]
         indexes = [
@@ -248,10 +236,5 @@ class CronJob(models.Model):
 
     def upcoming(self, count: int = 5, *, after: datetime | None = None) -> list[datetime]:
         """Return the next ``count`` slots, jitter left out, as aware UTC times; ``after`` defaults to the database's now."""
-        rule, policy = schedule_values.rule(self), schedule_values.policy(self)
         moment = after or clock.aware(clock.read(self._state.db or router.db_for_write(type(self))))
-        slots: list[datetime] = []
-        while len(slots) < count and (slot := schedule_values.next_slot(rule, policy, moment)) is not None:
-            slots.append(slot)
-            moment = slot
-        return slots
+        return schedule_values.upcoming(self, count, after=moment)

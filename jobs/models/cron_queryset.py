@@ -19,19 +19,16 @@ if TYPE_CHECKING:
 PLANNING = frozenset({"expression", "every", "timezone", "starts_at", "ends_at", "jitter", "enabled"})
 
 # These are the tick's: save() leaves them alone, or a form that was open for long would turn the clock back.
-KEPT_BY_TICK = frozenset(
-    {
-        "next_run_at",
-        "rescheduled_at",
-        "disabled_at",
-        "last_scheduled_for",
-        "last_run_at",
-        "last_job_id",
-        "waiting_for",
-        "put_off_until",
-        "error",
-    }
+TIMES_OF_TICK = (
+    "next_run_at",
+    "rescheduled_at",
+    "disabled_at",
+    "last_scheduled_for",
+    "last_run_at",
+    "waiting_for",
+    "put_off_until",
 )
+KEPT_BY_TICK = frozenset({*TIMES_OF_TICK, "last_job_id", "error"})
 
 
 class CronJobQuerySet(models.QuerySet["CronJob"]):

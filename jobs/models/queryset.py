@@ -52,7 +52,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         """
         Make ``move`` on those rows that are in one of its sources; return how many.
 
-        One conditional UPDATE, and the only place outside ``sql.py`` that
+        One conditional UPDATE, and the only place outside ``sql`` that
         assigns ``state``. A move that yields ends in ``cancelled`` where a
         cancel was requested.
         """

@@ -64,14 +64,18 @@ def trigger_schedule(schedule: CronJob, *, actor: Actor | None = None, reason: s
     decision = Decision.of(actor, reason)
     check_permission(schedule.kind, decision.actor)
     with transaction.atomic(using=using):
-        if not CronJob.objects.using(using).filter(pk=schedule.pk).exists():
-            raise InvalidSchedule(
-                f"Schedule {schedule.name!r} is not stored: save it first, or look whether it was deleted."
-            )
+        _check_stored(schedule, CronJob.objects.using(using).filter(pk=schedule.pk))
         spec = slot_jobs.spec_of(schedule, now=clock.aware(clock.read(using)))
         job = _inserted(spec, schedule, using=using)
         decision.event(JobEvent.Kind.TRIGGERED, cron_id=schedule.pk, job_id=job.pk).save(using=using)
     return job
+
+
+def _check_stored(schedule: CronJob, rows: QuerySet[CronJob]) -> None:
+    if not rows.values_list("pk", flat=True):
+        raise InvalidSchedule(
+            f"Schedule {schedule.name!r} is not stored: save it first, or look whether it was deleted."
+        )
 
 
 def _inserted(spec: JobSpec, schedule: CronJob, *, using: str) -> Job:
@@ -108,20 +112,23 @@ def backfill(
 
     A second call finds nothing to do, since a slot has one job; one whose job
     retention has deleted gets another. Backfilled jobs do not count as
-    overlap. Raises ``InvalidSchedule`` where ``end`` is
-    not past, or where there would be more than ``limit`` slots.
+    overlap. Raises ``PermissionDenied`` if the actor lacks the permission of
+    the kind, and ``InvalidSchedule`` where ``end`` is not past, where there
+    would be more than ``limit`` slots, or where the schedule is not stored.
     """
     using = schedule._state.db or router.db_for_write(CronJob)
+    decision = Decision.of(actor, reason)
+    check_permission(schedule.kind, decision.actor)
     now = clock.aware(clock.read(using))
     moments = _past_slots(schedule, clock.aware(begin), clock.aware(end), now, limit)
     with transaction.atomic(using=using):
         # So that no tick makes the same slot's job meanwhile.
-        CronJob.objects.using(using).select_for_update().get(pk=schedule.pk)
+        _check_stored(schedule, CronJob.objects.using(using).select_for_update().filter(pk=schedule.pk))
         wanted = [(schedule.pk, slot) for slot in moments]
         present = slot_jobs.stored_slots(wanted, using=using) if wanted else {}
         missing = [slot for slot in moments if (schedule.pk, slot) not in present]
-        found = Backfill(missing=missing, present=[slot for _, slot in present])
-        return found if dry_run or not missing else _filled(schedule, found, now, Decision.of(actor, reason), using)
+        found = Backfill(missing=missing, present=sorted(slot for _, slot in present))
+        return found if dry_run or not missing else _filled(schedule, found, now, decision, using)
 
 
 def _past_slots(schedule: CronJob, begin: datetime, end: datetime, now: datetime, limit: int) -> list[datetime]:

@@ -39,8 +39,9 @@ def _synced(using: str) -> Synced | None:
             return schedules.sync(using=using)
         except (DatabaseError, InterfaceError) as error:
             connections[using].close()
-            if not tries_left:
+            if tries_left:
+                # Another worker that starts may have them, or somebody who edits one.
+                time.sleep(PAUSE_SECONDS)
+            else:
                 logger.warning("schedules not synced error=%s", " ".join(str(error).split()))
-        # Another worker that starts may have them, or somebody who edits one.
-        time.sleep(PAUSE_SECONDS)
     return None

@@ -71,8 +71,7 @@ def _sync_one(declaration: Declaration, synced: Synced, *, using: str) -> None:
     rows = CronJob.objects.using(using).filter(name=declaration.name)
     present = rows.first()
     if present is None:
-        if _insert(wanted, using=using):
-            synced.created.append(declaration.name)
+        _insert(wanted, synced, using=using)
     elif present.origin != CronJob.Origin.CODE:
         synced.refused[declaration.name] = (
             f"Schedule {declaration.name!r} was made by a person: rename or delete that one, or rename this one."
@@ -81,14 +80,16 @@ def _sync_one(declaration: Declaration, synced: Synced, *, using: str) -> None:
         _bring_up_to_date(present, wanted, synced, using=using)
 
 
-def _insert(wanted: CronJob, *, using: str) -> bool:
-    """Insert a schedule, unless somebody else is just inserting it: then that one stands."""
+def _insert(wanted: CronJob, synced: Synced, *, using: str) -> None:
+    """Insert a schedule, unless somebody else has just inserted it: then that one stands."""
     try:
         with transaction.atomic(using=using):
             wanted.save(using=using)
-    except IntegrityError:
-        return False
-    return True
+    except IntegrityError as error:
+        if not CronJob.objects.using(using).filter(name=wanted.name).exists():
+            synced.refused[wanted.name] = str(error)
+        return
+    synced.created.append(wanted.name)
 
 
 def _bring_up_to_date(present: CronJob, wanted: CronJob, synced: Synced, *, using: str) -> None:

@@ -8,17 +8,10 @@ from typing import Any
 from django.db.models import F
 
 from ..models import CronJob, Job
+from ..models.cron_queryset import TIMES_OF_TICK
 
 MOMENTS = {
-    CronJob: (
-        "next_run_at",
-        "rescheduled_at",
-        "disabled_at",
-        "last_scheduled_for",
-        "last_run_at",
-        "waiting_for",
-        "put_off_until",
-    ),
+    CronJob: TIMES_OF_TICK,
     Job: (
         "run_at",
         "enqueued_at",

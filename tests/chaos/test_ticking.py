@@ -41,7 +41,7 @@ def test_each_real_slot_becomes_one_job_though_schedulers_are_killed(database_ur
     assert min(late) >= timedelta(0)
 
 
-def test_old_and_new_code_side_by_side_run_a_slot_once(database_url: str) -> None:
+def test_workers_that_poll_at_a_pace_of_their_own_run_a_slot_once(database_url: str) -> None:
     schedule = make(every=1, catch_up="all")
 
     with WorkerProcess(database_url), WorkerProcess(database_url, settings={"POLL_SECONDS": 0.02}):
