@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 
 from jobs import leases, schedules
 from jobs.models import CronJob, Job
@@ -175,6 +176,24 @@ def test_what_still_waits_is_not_written_at_each_look() -> None:
 
     assert list(CronJob.objects.values()) == before
     assert read(10, besides=(), using="default") == []
+
+
+def test_a_waiting_slot_that_cannot_become_a_job_is_put_off_too() -> None:
+    schedule = with_predecessor("queue_one")
+    finish_all()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE jobs_cronjob SET queue = 'a,b'")
+
+    tick()
+
+    schedule.refresh_from_db()
+    assert "queue" in schedule.error
+    assert schedule.waiting_for is not None
+    assert read(10, besides=(), using="default") == []
+    CronJob.objects.update(queue="mended")
+    tick()
+    schedule.refresh_from_db()
+    assert (schedule.waiting_for, schedule.error, len(slots(schedule))) == (None, "", 2)
 
 
 def test_a_waiting_slot_is_dropped_when_the_schedule_is_disabled() -> None:

@@ -86,7 +86,7 @@ def _ids(schedules: CronJobQuerySet, limit: int) -> Iterator[int]:
     for rows in (
         schedules.to_plan().order_by("pk"),
         schedules.due().filter(_for_us()).order_by("next_run_at", "pk"),
-        schedules.filter(_may_stop_waiting(), waiting_for__isnull=False).order_by("pk"),
+        schedules.not_put_off().filter(_may_stop_waiting(), waiting_for__isnull=False).order_by("pk"),
     ):
         yield from rows.values_list("pk", flat=True)[:limit]
 

@@ -178,11 +178,11 @@ def _noted(ticked: Ticked, ids: dict[slot_jobs.Slot, int | None]) -> Noted:
     started = [slot for slot in ticked.start if ids[key, slot] is not None]
     refused = [slot for slot in ticked.start if ids[key, slot] is None]
     ticked.skipped += [Skipped(reason=Reason.UNIQUE_KEY, first=slot, last=slot) for slot in refused]
-    noted = Noted(id=key, waiting_for=ticked.waiting, last_scheduled_for=ticked.turn.seen_until)
+    noted = Noted(id=key, waiting_for=ticked.waiting, last_scheduled_for=ticked.turn.seen_until, error="")
     if started:
         noted = replace(noted, last_run_at=ticked.reading.now, last_job_id=ids[key, started[-1]])
     if ticked.reading.is_due:
-        noted = replace(noted, next_run_at=_next_run(ticked), error="")
+        noted = replace(noted, next_run_at=_next_run(ticked))
     return noted
 
 
