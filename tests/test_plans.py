@@ -82,11 +82,12 @@ def sequential_scans(plan: dict[str, Any]) -> list[str]:
     return own + [name for child in plan.get("Plans", []) for name in sequential_scans(child)]
 
 
-def assert_cheap(work: Callable[[], Any], *, most: int) -> None:
+def assert_cheap(work: Callable[[], Any], *, most: int, crowded: str = "jobs_job") -> None:
+    """Look at the table that is ``crowded``: a scan of one that is nearly empty is no news."""
     seen = list(plans(work))
     assert seen
     for text, plan in seen:
-        assert not {"jobs_job", "jobs_cronjob"} & set(sequential_scans(plan)), text
+        assert crowded not in sequential_scans(plan), text
         assert buffers(plan) <= most, (buffers(plan), text)
 
 
@@ -158,6 +159,6 @@ def test_the_tick_reads_an_index_beside_100_000_schedules(crowd: None) -> None:
         cursor.execute("UPDATE jobs_cronjob SET next_run_at = NULL WHERE name LIKE 'crowd 6_00'")
         cursor.execute("ANALYZE jobs_cronjob")
 
-    assert_cheap(lambda: maintenance.survey(using="default"), most=3_000)
-    assert_cheap(lambda: schedules.tick(using="default"), most=3_000)
-    assert_cheap(lambda: schedules.Healer(using="default", limit=100).run_once(), most=3_000)
+    assert_cheap(lambda: maintenance.survey(using="default"), most=3_000, crowded="jobs_cronjob")
+    assert_cheap(lambda: schedules.tick(using="default"), most=3_000, crowded="jobs_cronjob")
+    assert_cheap(lambda: schedules.Healer(using="default", limit=100).run_once(), most=3_000, crowded="jobs_cronjob")
