@@ -255,7 +255,7 @@ def test_a_page_of_the_pending_jobs_reads_little_wherever_it_is(begin: int) -> N
     (before,) = claim_order.page(jobs, begin, begin + 1)
     place = stats.claim_place(jobs, stats.place_of(before, ShownState.PENDING))
 
-    assert_cheap(lambda: list(claim_order.page(jobs, 0, 100, place)), most=600)
+    assert_cheap(lambda: list(claim_order.page(jobs, 0, 100, place)), most=2_000)
 
 
 def test_pending_jobs_are_listed_as_they_are_claimed_and_those_whose_workers_died_among_them(
