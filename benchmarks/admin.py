@@ -72,6 +72,7 @@ def _seed(database: Database, rows: int) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit = off")
         cursor.execute("SET maintenance_work_mem = '256MB'")
+        cursor.execute(crowd.SCHEDULES)
         cursor.execute(INDEXES)
         indexes = cursor.fetchall()
         for name, _ in indexes:
@@ -79,7 +80,7 @@ def _seed(database: Database, rows: int) -> None:
         cursor.execute(crowd.JOBS, {"rows": rows})
         for _, definition in indexes:
             cursor.execute(definition)
-        for statement in crowd.STATEMENTS[1:]:
+        for statement in crowd.ABOUT_JOBS:
             cursor.execute(statement, {"told": max(rows // 10, 1)})
         cursor.execute(f"VACUUM (ANALYZE) {', '.join(crowd.TABLES)}")
         cursor.execute("SELECT PG_DATABASE_SIZE(CURRENT_DATABASE())")

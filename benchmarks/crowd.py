@@ -17,7 +17,7 @@ SELECT CASE WHEN MOD(n, 1000) = 8 THEN 'echo' ELSE 'noop' END, '[]', '{}',
        CASE WHEN state = 'pending' AND MOD(n, 1000) = 0 THEN 1 ELSE 0 END,
        CASE WHEN MOD(n, 100) = 7 THEN 'key ' || n END,
        CASE WHEN state = 'dead' THEN 'ValueError: boo ' || n ELSE '' END,
-       CASE WHEN MOD(n, 100) = 9 THEN MOD(n, 7) + 1 END
+       CASE WHEN MOD(n, 100) = 9 THEN MOD(n, 7) + (SELECT MIN(id) FROM jobs_cronjob) END
   FROM (SELECT n, CASE WHEN MOD(n, 8) = 7 THEN 'succeeded'
                        WHEN n <= %(rows)s * 0.10 THEN 'pending' WHEN n <= %(rows)s * 0.20 THEN 'scheduled'
                        WHEN n <= %(rows)s * 0.25 THEN 'dead' WHEN n <= %(rows)s * 0.30 THEN 'cancelled'
@@ -53,5 +53,7 @@ SELECT 'schedule ' || n, 'person', '{}', 'noop', '[]', '{}', '', '', '{}', '', 8
        86400, 'allow', NOW() + INTERVAL '1 h' FROM GENERATE_SERIES(1, 7) AS n
 """
 
-STATEMENTS = (JOBS, RUNS, EVENTS, QUEUES, WORKERS, SCHEDULES)
+# The jobs name their schedules, and what is about the jobs names them.
+ABOUT_JOBS = (RUNS, EVENTS, QUEUES, WORKERS)
+STATEMENTS = (SCHEDULES, JOBS, *ABOUT_JOBS)
 TABLES = ("jobs_job", "jobs_jobrun", "jobs_jobevent", "jobs_queue", "jobs_worker", "jobs_cronjob")

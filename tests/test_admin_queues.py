@@ -11,7 +11,7 @@ from django.urls import path
 
 from jobs import clock, operations, stats
 from jobs.admin import QueueAdmin
-from jobs.models import Job, Queue
+from jobs.models import Job, JobEvent, Queue
 from jobs.operations import Actor
 from jobs.stats import counts, queues
 from tests.jobs import echo, noop
@@ -200,6 +200,12 @@ def test_the_page_shows_what_people_did_to_the_queue(admin_client: Client) -> No
     assert "Upgrade" in html
     assert "queue other" not in html
     assert f'href="{url("jobevent_changelist")}?queue=mail"' in html
+
+
+def test_the_page_shows_what_was_done_by_way_of_a_schedule_that_is_deleted(admin_client: Client) -> None:
+    JobEvent.objects.create(at=clock.now(), kind=JobEvent.Kind.PAUSED, queue="mail", cron_id=404)
+
+    assert "The system paused queue mail, schedule #404" in page(admin_client, "mail")
 
 
 def test_the_page_leads_to_its_workers(admin_client: Client) -> None:

@@ -45,8 +45,8 @@ SENTENCES: Mapping[str, Any] = {
 
 
 def newest_events(*, using: str) -> QuerySet[JobEvent]:
-    """Return the newest ``WINDOW`` events."""
-    return within_newest(JobEvent.objects.using(using).order_by("-pk"))
+    """Return the newest ``WINDOW`` events, each with its schedule: None where that has been deleted since."""
+    return within_newest(JobEvent.objects.using(using).select_related("cron").order_by("-pk"))
 
 
 def within_newest(events: QuerySet[JobEvent]) -> QuerySet[JobEvent]:
@@ -61,7 +61,11 @@ def ids_of(model: type[Queue] | type[Worker], names: Collection[str], *, using: 
 
 
 def sentence(event: JobEvent, what: SafeString | str = "") -> SafeString:
-    """Say who did what to ``what``, which may be links, or else is named by its columns; all else is escaped."""
+    """
+    Say who did what to ``what``, which may be links, or else is named by its
+    columns; all else is escaped. The schedule must be with the event, as
+    ``select_related`` reads it: asked for alone, one deleted since is an error.
+    """
     # A newer version of this app may have written the row.
     pattern = SENTENCES.get(event.kind, _("{who} did something to {what}"))
     named = what or joint(event).join(subjects(event).values())
