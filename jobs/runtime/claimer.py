@@ -60,6 +60,7 @@ class Claimer(Ticker):
         self._draining = False
         self._in_doubt = False
         self._suspects = SuspectWatch()
+        self._trail = leases.Trail()
 
     def note_survey(self, seen: Survey) -> None:
         """Take in what the scheduler saw."""
@@ -107,6 +108,7 @@ class Claimer(Ticker):
             slots=slots,
             ahead=ahead,
             paused=self._paused_queues(),
+            trail=self._trail,
             lease_seconds=settings.lease_seconds,
             using=self.using,
         )
