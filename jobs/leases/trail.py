@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 from django.db import connections
 
@@ -13,7 +13,7 @@ from ..models.queryset import JobQuerySet
 
 SLOW_SECONDS = 0.02
 TIMES = 10
-MOST_SECONDS = 5.0
+MOST_SECONDS = 1.0
 
 
 class Place(NamedTuple):
@@ -22,16 +22,6 @@ class Place(NamedTuple):
     priority: int
     run_at: Any
     job_id: int
-
-
-class Placed(Protocol):
-    @property
-    def job_id(self) -> int: ...
-    @property
-    def place(self) -> Place: ...
-
-
-R = TypeVar("R", bound=Placed)
 
 
 class Trail:
@@ -49,21 +39,23 @@ class Trail:
     """
 
     def __init__(self) -> None:
-        self._places: dict[Any, Place] = {}
+        self._places: dict[str, Place] = {}
         self._until = 0.0
 
-    def lock(self, name: Any, jobs: JobQuerySet, limit: int, *, by: Callable[[JobQuerySet, int], list[R]]) -> list[R]:
-        """Return up to ``limit`` of the ``jobs`` of the source of that name, which are in the order of the claim."""
+    def lock(
+        self, source: str, jobs: JobQuerySet, limit: int, *, by: Callable[[JobQuerySet, int], list[Any]]
+    ) -> list[Any]:
+        """Return up to ``limit`` of the ``jobs`` of a source, which are in the order of the claim, locked ``by``."""
         if connections[jobs.db].vendor != "postgresql":
             return by(jobs, limit)
-        place = self._places.get(name)
+        place = self._places.get(source)
         rows = by(_after(jobs, place), limit) if place and time.monotonic() < self._until else []
         if len(rows) < limit:
             began = time.monotonic()
             rows += by(jobs.exclude(pk__in=[row.job_id for row in rows]) if rows else jobs, limit - len(rows))
             self._note(time.monotonic() - began)
         if rows:
-            self._places[name] = rows[-1].place
+            self._places[source] = rows[-1].place
         return rows
 
     def _note(self, seconds: float) -> None:
