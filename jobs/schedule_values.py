@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from . import clock, cron, payload, registry, slots
@@ -88,6 +88,8 @@ def normal(values: Mapping[str, Any]) -> dict[str, Any]:
         stored["expression"] = cron.validate(values["expression"])
     if isinstance(values.get("every"), timedelta):
         stored["every"] = int(values["every"].total_seconds())
+    if isinstance(values.get("timezone"), tzinfo):
+        stored["timezone"] = str(values["timezone"])
     return stored
 
 
@@ -147,6 +149,16 @@ def _check_expression(expression: Any) -> None:
 def _check_every(every: Any) -> None:
     if every is not None:
         cron.IntervalRule.of(every)
+
+
+def _check_timezone(zone: Any) -> None:
+    # By its name, which is what is stored: not every zone has one.
+    cron.zone_named(str(zone) if isinstance(zone, tzinfo) else zone)
+
+
+def _check_enabled(value: Any) -> None:
+    if value not in (True, False):
+        raise InvalidSchedule(f"enabled={value!r} is neither True nor False.")
 
 
 def _check_jitter(jitter: Any) -> None:
@@ -233,7 +245,8 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
     "metadata": _object("metadata"),
     "expression": _check_expression,
     "every": _check_every,
-    "timezone": cron.zone_named,
+    "timezone": _check_timezone,
+    "enabled": _check_enabled,
     "starts_at": _check_moment,
     "ends_at": _check_moment,
     "jitter": _check_jitter,

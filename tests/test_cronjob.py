@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -28,6 +29,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"every": -5}, "Interval -5"),
     ({"timezone": "Europe/Atlantis"}, "Europe/Atlantis"),
     ({"timezone": ""}, "Time zone"),
+    ({"timezone": timezone(timedelta(hours=2))}, "UTC"),
+    ({"enabled": "no"}, "neither True nor False"),
+    ({"enabled": None}, "neither True nor False"),
     ({"kind": "nobody.knows"}, "nobody.knows"),
     ({"kind": "echo", "payload": {"wrong": 1}}, "do not fit"),
     ({"payload": [1]}, "dictionary"),
@@ -292,6 +296,15 @@ def test_an_interval_may_be_a_timedelta() -> None:
     assert schedule.every == 7_200
     schedule.refresh_from_db()
     assert schedule.every == 10_800
+
+
+def test_a_zone_is_stored_by_its_name() -> None:
+    schedule = make(timezone=ZoneInfo("Europe/Berlin"))
+    CronJob.objects.update(timezone=ZoneInfo("Asia/Tokyo"))
+
+    assert schedule.timezone == "Europe/Berlin"
+    schedule.refresh_from_db()
+    assert schedule.timezone == "Asia/Tokyo"
 
 
 def test_update_stores_an_expression_in_its_normal_form() -> None:
