@@ -124,7 +124,9 @@ def _next(rule: Timetable, policy: Policy, after: datetime) -> tuple[datetime | 
     slot = rule.after(after)
     if slot is None or policy.ends_at is None or slot <= policy.ends_at:
         return slot, []
-    return None, [Skipped(reason=Reason.ENDED, first=slot, last=slot)]
+    # Noticed late, the end lies before what would be next now.
+    first = rule.after(min(after, policy.ends_at)) or slot
+    return None, [Skipped(reason=Reason.ENDED, first=first, last=first)]
 
 
 def _skipped(rule: Timetable, reason: Reason, after: datetime, until: datetime) -> list[Skipped]:

@@ -243,19 +243,55 @@ def test_disabling_again_before_anybody_has_seen_it_enabled_keeps_the_first_time
     assert (reason, count) == ("paused", 3)
 
 
-def test_a_jittered_run_that_is_still_to_come_at_an_edit_comes() -> None:
+def with_a_run_to_come() -> CronJob:
+    """Return an hourly schedule whose last slot has come, and whose run of it the jitter delays by a minute or more."""
     # Some schedules are late by next to nothing: take one that is not.
-    slot = now() - timedelta(seconds=5)
-    made = (make(every=HOUR, jitter=HOUR, starts_at=slot - timedelta(hours=1)) for _ in range(50))
+    starts_at = now() - timedelta(hours=3, seconds=5)
+    made = (make(every=HOUR, jitter=HOUR, starts_at=starts_at) for _ in range(50))
     schedule = next(each for each in made if offset(each.pk, HOUR) > timedelta(minutes=1))
+    slot = starts_at + timedelta(hours=3)
     run_at = slot + offset(schedule.pk, HOUR)
     CronJob.objects.filter(pk=schedule.pk).update(next_run_at=run_at, last_scheduled_for=slot - timedelta(hours=1))
+    schedule.refresh_from_db()
+    return schedule
+
+
+def test_a_jittered_run_that_is_still_to_come_at_an_edit_comes() -> None:
+    schedule = with_a_run_to_come()
+    run_at = schedule.next_run_at
 
     by_update(schedule, ends_at=now() + timedelta(days=9))
     tick()
 
     schedule.refresh_from_db()
     assert schedule.next_run_at == run_at
+
+
+def test_a_jittered_run_that_is_still_to_come_at_a_resume_comes() -> None:
+    schedule = with_a_run_to_come()
+    run_at = schedule.next_run_at
+
+    by_update(schedule, enabled=False)
+    by_update(schedule, enabled=True)
+    tick()
+
+    schedule.refresh_from_db()
+    assert (schedule.next_run_at, skips(schedule)) == (run_at, [])
+
+
+def test_what_a_pause_skips_are_the_runs_within_it_and_not_the_slots() -> None:
+    schedule = with_a_run_to_come()
+    run_at, first = schedule.next_run_at, schedule.starts_at
+    by_update(schedule, enabled=False)
+    # Since before the run, and after the slot, of two hours ago.
+    disabled_at = run_at - timedelta(hours=2, seconds=30)
+    CronJob.objects.filter(pk=schedule.pk).update(last_scheduled_for=first, disabled_at=disabled_at)
+
+    by_update(schedule, enabled=True)
+    tick()
+
+    schedule.refresh_from_db()
+    assert (schedule.next_run_at, skips(schedule)) == (run_at, [("paused", 2)])
 
 
 @pytest.mark.parametrize("copy", ["adding", "pk"])

@@ -211,6 +211,16 @@ def test_a_waiting_slot_is_dropped_when_the_schedule_is_disabled() -> None:
     assert ("paused", 1) in skips(schedule)
 
 
+def test_a_waiting_slot_runs_once_nothing_forbids_it_any_more() -> None:
+    schedule = with_predecessor("queue_one")
+    CronJob.objects.update(overlap="allow")
+
+    tick()
+
+    schedule.refresh_from_db()
+    assert (schedule.waiting_for, len(slots(schedule))) == (None, 2)
+
+
 def finish_all() -> None:
     """Bring every live job to its end, without a tick."""
     Job.objects.scheduled().trigger()

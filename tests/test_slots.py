@@ -62,6 +62,12 @@ def test_two_turns_do_what_one_would_have_seen(rule: cron.Timetable, policy: Pol
     assert not set(first.due) & set(second.due)
 
 
+def test_the_slot_that_the_end_kept_from_running_is_the_first_after_it() -> None:
+    turn = slots.turn(EVERY_MINUTE, Policy(ends_at=T0 + 5 * MINUTE), since=T0, now=T0 + timedelta(days=9))
+
+    assert turn.skipped[-1] == Skipped(reason=Reason.ENDED, first=T0 + 6 * MINUTE, last=T0 + 6 * MINUTE)
+
+
 def test_lateness_does_not_add_up() -> None:
     since, moment, ran = T0, T0, []
     for number in range(1, 61):
