@@ -113,8 +113,9 @@ def backfill(
     A second call finds nothing to do, since a slot has one job; one whose job
     retention has deleted gets another. Backfilled jobs do not count as
     overlap. Raises ``PermissionDenied`` if the actor lacks the permission of
-    the kind, and ``InvalidSchedule`` where ``end`` is not past, where there
-    would be more than ``limit`` slots, or where the schedule is not stored.
+    the kind, and ``InvalidSchedule`` where ``begin`` is before 1970 or ``end``
+    not past, where there would be more than ``limit`` slots, or where the
+    schedule is not stored.
     """
     using = schedule._state.db or router.db_for_write(CronJob)
     decision = Decision.of(actor, reason)
@@ -134,6 +135,8 @@ def backfill(
 def _past_slots(schedule: CronJob, begin: datetime, end: datetime, now: datetime, limit: int) -> list[datetime]:
     if end < begin:
         raise InvalidSchedule(f"The end {end} is before the beginning {begin}.")
+    if begin < clock.EPOCH:
+        raise InvalidSchedule(f"The beginning {begin} is before 1970, where no job can be.")
     if end > now:
         raise InvalidSchedule(f"The end {end} is not past: it is {now} by the database's clock.")
     rule, policy = schedule_values.rule(schedule), schedule_values.policy(schedule)
