@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from ..exceptions import InvalidInterval, InvalidSchedule
 from ..translating import translated as _
 from .expressions import parse
 from .walltime import Cron
-from .zones import FIRST, LAST, Stretch, in_utc, stretches, zone_named
+from .zones import FIRST, LAST, MEMORY, Stretch, in_utc, stretches, zone_named
 
 MAX_INTERVAL_SECONDS = 3650 * 24 * 3600
 
@@ -105,21 +106,28 @@ class CronRule(Timetable):
 
     def after(self, moment: datetime) -> datetime | None:
         begin = _begin(moment, self.starts_at)
-        for stretch in stretches(self.zone, begin, begin + min(HORIZON, LAST - begin)):
+        for stretch in self._stretches(begin, begin + min(HORIZON, LAST - begin)):
             if slot := self._first(stretch, begin):
                 return slot if slot <= LAST else None
         return None
 
     def latest(self, after: datetime, until: datetime) -> datetime | None:
         begin, end = _begin(after, self.starts_at), in_utc(until)
-        for stretch in stretches(self.zone, max(begin, end - min(HORIZON, end - FIRST)), end, backwards=True):
+        for stretch in self._stretches(max(begin, end - min(HORIZON, end - FIRST)), end, backwards=True):
             if slot := self._last(stretch, begin, end):
                 return slot
         return None
 
     def count(self, after: datetime, until: datetime) -> int:
         begin, end = _begin(after, self.starts_at), in_utc(until)
-        return sum(self._count(stretch, begin, end) for stretch in stretches(self.zone, begin, end))
+        return sum(self._count(stretch, begin, end) for stretch in self._stretches(begin, end))
+
+    def _stretches(self, after: datetime, until: datetime, *, backwards: bool = False) -> Iterator[Stretch]:
+        return stretches(self.zone, after, until, backwards=backwards, wanted=self._has_days)
+
+    def _has_days(self, year: int) -> bool:
+        """Tell whether a year may have slots, in whatever zone: if not, its clocks need not be looked at."""
+        return self.cron.days.first(date(year, 1, 1) - MEMORY, date(year, 12, 31) + MEMORY) is not None
 
     def _first(self, stretch: Stretch, after: datetime) -> datetime | None:
         if after < stretch.start and self._makes_up(stretch):
