@@ -105,24 +105,25 @@ class CronRule(Timetable):
         return cls(cron=parse(expression), zone=zone_named(zone), starts_at=starts_at and in_utc(starts_at))
 
     def after(self, moment: datetime) -> datetime | None:
-        begin = _begin(moment, self.starts_at)
-        for stretch in self._stretches(begin, begin + min(HORIZON, LAST - begin)):
+        begin = not_before(moment, self.starts_at)
+        for stretch in self.stretches(begin, begin + min(HORIZON, LAST - begin)):
             if slot := self._first(stretch, begin):
                 return slot if slot <= LAST else None
         return None
 
     def latest(self, after: datetime, until: datetime) -> datetime | None:
-        begin, end = _begin(after, self.starts_at), in_utc(until)
-        for stretch in self._stretches(max(begin, end - min(HORIZON, end - FIRST)), end, backwards=True):
+        begin, end = not_before(after, self.starts_at), in_utc(until)
+        for stretch in self.stretches(max(begin, end - min(HORIZON, end - FIRST)), end, backwards=True):
             if slot := self._last(stretch, begin, end):
                 return slot
         return None
 
     def count(self, after: datetime, until: datetime) -> int:
-        begin, end = _begin(after, self.starts_at), in_utc(until)
-        return sum(self._count(stretch, begin, end) for stretch in self._stretches(begin, end))
+        begin, end = not_before(after, self.starts_at), in_utc(until)
+        return sum(self._count(stretch, begin, end) for stretch in self.stretches(begin, end))
 
-    def _stretches(self, after: datetime, until: datetime, *, backwards: bool = False) -> Iterator[Stretch]:
+    def stretches(self, after: datetime, until: datetime, *, backwards: bool = False) -> Iterator[Stretch]:
+        """Yield the stretches between two moments, without those of years that have no day for it."""
         return stretches(self.zone, after, until, backwards=backwards, wanted=self._has_days)
 
     def _has_days(self, year: int) -> bool:
@@ -183,7 +184,7 @@ class IntervalRule(Timetable):
 
     def _number(self, moment: datetime) -> int:
         """Return the number of the last slot up to a moment: -1 if that is before ``starts_at``."""
-        return (_begin(moment, self.starts_at) - self._anchor) // (self.every * SECOND)
+        return (not_before(moment, self.starts_at) - self._anchor) // (self.every * SECOND)
 
     def _slot(self, number: int) -> datetime | None:
         try:
@@ -197,7 +198,7 @@ class IntervalRule(Timetable):
         return self.starts_at or EPOCH
 
 
-def _begin(moment: datetime, starts_at: datetime | None) -> datetime:
+def not_before(moment: datetime, starts_at: datetime | None) -> datetime:
     """Return a moment in UTC, but not before the last one ahead of ``starts_at``."""
     return max(in_utc(moment), starts_at - TICK) if starts_at else in_utc(moment)
 
