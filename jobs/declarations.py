@@ -78,8 +78,10 @@ def schedule(
     says what cannot be. Raises ``InvalidSchedule`` for what is no kind, no
     name or no option, and for a second schedule of the same name.
     """
+    if isinstance(kind, JobDefinition):
+        options = {**kind.enqueue_options, **options}
+        kind = kind.kind
     _check_options(options)
-    kind = kind.kind if isinstance(kind, JobDefinition) else kind
     identity = {"kind": kind, "name": kind if name is None else name}
     schedule_values.check(identity)
     given: dict[str, Any] = {

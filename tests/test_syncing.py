@@ -47,6 +47,15 @@ def test_a_declaration_becomes_a_row() -> None:
     assert (row.payload, row.queue, row.overlap, row.origin) == ({"value": 1}, "q", "skip", CronJob.Origin.CODE)
 
 
+def test_what_a_handler_is_used_with_holds_unless_the_schedule_says_otherwise() -> None:
+    schedule(noop.using(queue="q", priority=5), every=60, priority=7)
+
+    sync()
+
+    row = CronJob.objects.get()
+    assert (row.queue, row.priority) == ("q", 7)
+
+
 def test_durations_may_be_timedeltas() -> None:
     schedule(
         noop,
@@ -245,6 +254,7 @@ def test_a_row_that_the_database_refuses_is_said_to_be_refused(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"every": 60, "kind": noop.using(delay=5)}, "no option 'delay'"),
         ({"every": 60, "priorty": 1}, "no option 'priorty': the options are args, catch_up,"),
         ({"every": 60, "expression": "@daily"}, "no option 'expression'"),
         ({"every": 0.5}, "not a whole number"),
@@ -255,7 +265,7 @@ def test_a_row_that_the_database_refuses_is_said_to_be_refused(monkeypatch: pyte
 )
 def test_bad_options_are_refused_where_they_are_written(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        schedule(noop, **options)
+        schedule(**({"kind": noop} | options))
 
 
 @pytest.mark.parametrize("kind", [lambda: None, None, "", "a\x00"], ids=repr)
