@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings as django_settings
+from django.utils import timezone
+
 from . import clock, cron, payload, registry, slots
 from .conf import settings
 from .cron import Timetable
@@ -200,6 +203,8 @@ def _check_moment(moment: Any) -> None:
         raise InvalidSchedule(f"{moment!r} is not a datetime.")
     if not EARLIEST.year <= moment.year < LATEST.year:
         raise InvalidSchedule(f"{moment} is out of range: give a year from {EARLIEST.year} to {LATEST.year - 1}.")
+    if django_settings.USE_TZ and timezone.is_naive(moment):
+        raise InvalidSchedule(f"{moment} has no time zone: use django.utils.timezone.make_aware().")
 
 
 def _check_args(args: Any) -> None:

@@ -50,6 +50,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"catch_up": "all", "overlap": "skip"}, "contradict"),
     ({"starts_at": datetime(1800, 1, 1, tzinfo=UTC)}, "out of range"),
     ({"ends_at": datetime(9999, 1, 1, tzinfo=UTC)}, "out of range"),
+    ({"starts_at": datetime(2026, 1, 1)}, "has no time zone"),  # noqa: DTZ001 (it is refused)
     ({"name": ""}, "name"),
     ({"name": "a\x00b"}, "name"),
     ({"unique_key": "k" * 251}, "unique_key"),
