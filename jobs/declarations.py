@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from . import schedule_values
 from .exceptions import Duration, InvalidSchedule
 from .registry import JobDefinition
 from .retry import seconds
@@ -73,14 +74,20 @@ def schedule(
     ``expires_after`` (seconds or timedelta).
 
     Nothing is written here: workers bring the declared schedules into the
-    database when they start, and so does ``manage.py jobs cron sync``. Raises
-    ``InvalidSchedule`` for a second schedule of the same name.
+    database when they start, and so does ``manage.py jobs cron sync``, which
+    says what cannot be. Raises ``InvalidSchedule`` for what is no kind, no
+    name or no option, and for a second schedule of the same name.
     """
+    if isinstance(kind, JobDefinition):
+        options = {**kind.enqueue_options, **options}
+        kind = kind.kind
     _check_options(options)
+    identity = {"kind": kind, "name": kind if name is None else name}
+    schedule_values.check(identity)
     given: dict[str, Any] = {
-        "kind": kind.kind if isinstance(kind, JobDefinition) else kind,
-        "args": list(args),
-        "payload": dict(payload or {}),
+        "kind": kind,
+        "args": args,
+        "payload": {} if payload is None else payload,
         "expression": cron or "",
         "every": None if every is None else _whole(every, "every"),
         "starts_at": starts_at,
@@ -89,7 +96,7 @@ def schedule(
     }
     if timezone is not None:
         given["timezone"] = timezone
-    declaration = Declaration(name=given["kind"] if name is None else name, values=_values(given))
+    declaration = Declaration(name=identity["name"], values=_values(given))
     _declare(declaration)
     return declaration
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
+
+from django.conf import settings as django_settings
+from django.utils import timezone
 
 from . import clock, cron, payload, registry, slots
 from .conf import settings
@@ -88,6 +91,8 @@ def normal(values: Mapping[str, Any]) -> dict[str, Any]:
         stored["expression"] = cron.validate(values["expression"])
     if isinstance(values.get("every"), timedelta):
         stored["every"] = int(values["every"].total_seconds())
+    if isinstance(values.get("timezone"), tzinfo):
+        stored["timezone"] = str(values["timezone"])
     return stored
 
 
@@ -149,6 +154,16 @@ def _check_every(every: Any) -> None:
         cron.IntervalRule.of(every)
 
 
+def _check_timezone(zone: Any) -> None:
+    # By its name, which is what is stored: not every zone has one.
+    cron.zone_named(str(zone) if isinstance(zone, tzinfo) else zone)
+
+
+def _check_enabled(value: Any) -> None:
+    if value not in (True, False):
+        raise InvalidSchedule(f"enabled={value!r} is neither True nor False.")
+
+
 def _check_jitter(jitter: Any) -> None:
     _whole("jitter", jitter, 0, 86_400)
 
@@ -188,6 +203,8 @@ def _check_moment(moment: Any) -> None:
         raise InvalidSchedule(f"{moment!r} is not a datetime.")
     if not EARLIEST.year <= moment.year < LATEST.year:
         raise InvalidSchedule(f"{moment} is out of range: give a year from {EARLIEST.year} to {LATEST.year - 1}.")
+    if django_settings.USE_TZ and timezone.is_naive(moment):
+        raise InvalidSchedule(f"{moment} has no time zone: use django.utils.timezone.make_aware().")
 
 
 def _check_args(args: Any) -> None:
@@ -233,7 +250,8 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
     "metadata": _object("metadata"),
     "expression": _check_expression,
     "every": _check_every,
-    "timezone": cron.zone_named,
+    "timezone": _check_timezone,
+    "enabled": _check_enabled,
     "starts_at": _check_moment,
     "ends_at": _check_moment,
     "jitter": _check_jitter,

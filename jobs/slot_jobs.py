@@ -42,10 +42,10 @@ def candidates(
     """
     Return a job for each of these slots; raise ``InvalidJob`` where there can be none.
 
-    A kind without a handler here is taken: in a deploy, others may have it.
+    For slots that have come a kind without a handler here is taken: in a deploy, others may have it.
     """
     vendor = connections[using].vendor
-    one = admit(spec_of(schedule, now=now), vendor=vendor, allow_unknown=True)
+    one = admit(spec_of(schedule, now=now), vendor=vendor, allow_unknown=origin is Job.Origin.SLOT)
     late = offset(schedule.pk, schedule.jitter)
     return [
         one.having(

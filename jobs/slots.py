@@ -124,7 +124,9 @@ def _next(rule: Timetable, policy: Policy, after: datetime) -> tuple[datetime | 
     slot = rule.after(after)
     if slot is None or policy.ends_at is None or slot <= policy.ends_at:
         return slot, []
-    return None, [Skipped(reason=Reason.ENDED, first=slot, last=slot)]
+    # Noticed late, the end lies before what would be next now.
+    first = rule.after(min(after, policy.ends_at)) or slot
+    return None, [Skipped(reason=Reason.ENDED, first=first, last=first)]
 
 
 def _skipped(rule: Timetable, reason: Reason, after: datetime, until: datetime) -> list[Skipped]:
@@ -167,7 +169,7 @@ def place(due: Sequence[datetime], overlap: Overlap, *, is_busy: bool, waiting: 
         else:
             skipped += [Skipped(reason=Reason.REPLACED, first=old, last=old) for old in _one(waiting)]
             waiting = slot
-    return Placement(start=start, waiting=waiting, skipped=list(merged(skipped)))
+    return Placement(start=start, waiting=waiting, skipped=skipped)
 
 
 def _one(slot: datetime | None) -> list[datetime]:
@@ -175,9 +177,9 @@ def _one(slot: datetime | None) -> list[datetime]:
 
 
 def merged(skipped: Iterable[Skipped]) -> list[Skipped]:
-    """Join neighbours with the same reason into one entry with their range and count."""
+    """Put in order, and join neighbours with the same reason into one entry with their range and count."""
     joined: list[Skipped] = []
-    for one in skipped:
+    for one in sorted(skipped, key=lambda one: one.first):
         if joined and joined[-1].reason is one.reason:
             joined[-1] = replace(joined[-1], last=one.last, count=joined[-1].count + one.count)
         else:

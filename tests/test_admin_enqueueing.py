@@ -102,9 +102,10 @@ def test_what_is_left_as_it_was_stays_the_handlers_default(handlers: None, value
         ("choice", "c", "Select a valid choice. c is not one of the available choices."),
         ("either", "x", "This is not JSON"),
         ("untyped", "[" * 100_000, "This is not JSON"),
+        ("untyped", "[" * 900 + "]" * 900, "nested deeper than 100 levels"),
         ("text", "\0", "Null characters are not allowed."),
     ],
-    ids=["nothing", "no number", "no share", "no choice", "no JSON", "deep JSON", "nul"],
+    ids=["nothing", "no number", "no share", "no choice", "no JSON", "torn JSON", "deep JSON", "nul"],
 )
 def test_what_does_not_fit_is_said_at_its_field(handlers: None, name: str, value: str, error: str) -> None:
     form = filled("typed", **({"number": "1"} | UNTOUCHED | {name: value}))

@@ -175,6 +175,7 @@ MONTHS = "use 1-12, JAN-DEC, '*' or lists such as '1,7'"
 WEEKDAYS = "use 0-7, SUN-SAT, '*' or MON#2, the second Monday"
 HASHED = "hashed and random values are not supported, give the schedule a jitter"
 SECONDS = "seconds and years are not supported, use 'every' for intervals below a minute"
+NO_SPACES = "within a field there are no spaces, write '1,15' and '1-5'"
 BOOT = "there is no boot to run at, enqueue the job where your program starts"
 L_IS = "L is the last day, alone in day of month, and L5 in weekday the last Friday"
 NEAREST = "the nearest weekday (W) is not supported"
@@ -188,6 +189,8 @@ NEAREST = "the nearest weekday (W) is not supported"
         ("0 * * * * *", f"Cron expression '0 * * * * *' has 6 fields: {FIVE}; {SECONDS}."),
         ("0 0 1 1 * 0 2030", f"Cron expression '0 0 1 1 * 0 2030' has 7 fields: {FIVE}; {SECONDS}."),
         ("0 0 * * *\n0 1 * * *", f"has 10 fields: {FIVE}."),
+        ("0 9 1, 15 * *", f"Cron expression '0 9 1, 15 * *' has 6 fields: {FIVE}; {NO_SPACES}."),
+        ("0 9 * * 1 - 5", f"Cron expression '0 9 * * 1 - 5' has 7 fields: {FIVE}; {NO_SPACES}."),
         ("@reboot", f"Cron alias '@reboot': {BOOT}; use @hourly, @daily, @midnight,"),
         ("@every 5m", "Cron alias '@every 5m': not known; use @hourly, @daily,"),
         ("@daily *", "Cron alias '@daily *': not known; use"),

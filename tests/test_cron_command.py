@@ -296,6 +296,9 @@ def test_backfill_tells_which_slots_found_their_key_taken() -> None:
         (["--limit", "0"], "'0' is no limit"),
         (["--to", "2999-01-01"], "is not past"),
         (["--to", "soon"], "'soon' is no time"),
+        (["--from", "0001-01-01T00:00+05:00"], "is no time"),
+        (["--from", "0001-01-01"], "before 1970"),
+        (["--from", "1969-12-31", "--dry-run"], "before 1970"),
     ],
 )
 def test_backfill_refuses_what_cannot_be(arguments: list[str], said: str) -> None:

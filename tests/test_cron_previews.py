@@ -60,6 +60,13 @@ def test_a_whole_day_that_is_skipped_is_named() -> None:
     assert [run.note for run in shown] == ["2011-12-30 12:00 is skipped that day: runs at 00:00."]
 
 
+@pytest.mark.parametrize("expression", ["30 2 * * *", "*/30 2 * * *"])
+def test_what_is_skipped_before_the_start_is_no_loss(expression: str) -> None:
+    rule = cron.rule_for(expression=expression, zone="Europe/Berlin", starts_at=SPRING + timedelta(days=9))
+
+    assert [run.note for run in cron.preview(rule, "Europe/Berlin", SPRING, 2)] == ["", ""]
+
+
 def test_a_run_that_is_asked_for_again_after_it_has_no_note_of_what_is_past() -> None:
     shown = cron.preview("0 * * * *", "Europe/Berlin", SPRING.replace(hour=3), 1)
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from jobs import cron
 from jobs.cron import CronRule, IntervalRule, Timetable
 from jobs.cron.expressions import parse
+from jobs.cron.zones import stretches_of
 from jobs.exceptions import InvalidCron, InvalidInterval, InvalidSchedule
 from tests.minutes import CHANGES, Crontab, crontabs, span
 
@@ -289,6 +290,15 @@ def test_the_latest_of_several_years_is_in_the_last() -> None:
 
     assert rule.latest(NEW_YEAR - 900 * DAY, NEW_YEAR) == datetime(2025, 3, 5, tzinfo=UTC)
     assert rule.newest(NEW_YEAR - 900 * DAY, NEW_YEAR, 5) == [datetime(year, 3, 5, tzinfo=UTC) for year in (2024, 2025)]
+
+
+def test_rare_runs_are_found_without_a_look_at_the_clocks_of_the_years_between() -> None:
+    stretches_of.cache_clear()
+
+    slots = cron.upcoming("0 0 29 2 */7", "Europe/Berlin", NEW_YEAR, 20)
+
+    assert slots[-1].year - slots[0].year > 500
+    assert stretches_of.cache_info().misses <= len(slots)
 
 
 def test_slots_end_where_time_does() -> None:

@@ -23,13 +23,26 @@ TRUE = {
     "@daily": "At 00:00, every day",
     "0 6 * * 1-5": "At 06:00, Monday through Friday",
     "0 0 13 * fri": "At 00:00, on day 13 of the month, or on Friday",
+    "0 0 1,15 * 1,fri": "At 00:00, on day 1 and 15 of the month, or on Monday and Friday",
     "0 9 * * mon#2": "At 09:00, on the second Monday of the month",
     "0 0 l * *": "At 00:00, on the last day of the month",
     "0 0 * * l5": "At 00:00, on the last Friday of the month",
     "0 6 1 jan,jul *": "At 06:00, on day 1 of the month, only in January and July",
 }
 # What the words of another dialect would say wrongly: each of these means something else here.
-UNTRUE = ["*/40 * * * *", "0 */7 * * *", "0 16 */2 * SAT", "0 0 1-7 * */7", "*,5 * * * *", "0 0 5/5 * *"]
+UNTRUE = [
+    "*/40 * * * *",
+    "0 */7 * * *",
+    "0 16 */2 * SAT",
+    "0 0 1-7 * */7",
+    "*,5 * * * *",
+    "0 0 5/5 * *",
+    "0 0 1 * MON-FRI",
+    "0 0 1 * MON#2",
+    "0 0 1 * l5",
+    "0 0 15,l * *",
+    "0 0 L,15 * *",
+]
 
 
 @needs_descriptor

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -28,6 +29,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"every": -5}, "Interval -5"),
     ({"timezone": "Europe/Atlantis"}, "Europe/Atlantis"),
     ({"timezone": ""}, "Time zone"),
+    ({"timezone": timezone(timedelta(hours=2))}, "UTC"),
+    ({"enabled": "no"}, "neither True nor False"),
+    ({"enabled": None}, "neither True nor False"),
     ({"kind": "nobody.knows"}, "nobody.knows"),
     ({"kind": "echo", "payload": {"wrong": 1}}, "do not fit"),
     ({"payload": [1]}, "dictionary"),
@@ -46,6 +50,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"catch_up": "all", "overlap": "skip"}, "contradict"),
     ({"starts_at": datetime(1800, 1, 1, tzinfo=UTC)}, "out of range"),
     ({"ends_at": datetime(9999, 1, 1, tzinfo=UTC)}, "out of range"),
+    ({"starts_at": datetime(2026, 1, 1)}, "has no time zone"),  # noqa: DTZ001 (it is refused)
     ({"name": ""}, "name"),
     ({"name": "a\x00b"}, "name"),
     ({"unique_key": "k" * 251}, "unique_key"),
@@ -239,19 +244,55 @@ def test_disabling_again_before_anybody_has_seen_it_enabled_keeps_the_first_time
     assert (reason, count) == ("paused", 3)
 
 
-def test_a_jittered_run_that_is_still_to_come_at_an_edit_comes() -> None:
+def with_a_run_to_come() -> CronJob:
+    """Return an hourly schedule whose last slot has come, and whose run of it the jitter delays by a minute or more."""
     # Some schedules are late by next to nothing: take one that is not.
-    slot = now() - timedelta(seconds=5)
-    made = (make(every=HOUR, jitter=HOUR, starts_at=slot - timedelta(hours=1)) for _ in range(50))
+    starts_at = now() - timedelta(hours=3, seconds=5)
+    made = (make(every=HOUR, jitter=HOUR, starts_at=starts_at) for _ in range(50))
     schedule = next(each for each in made if offset(each.pk, HOUR) > timedelta(minutes=1))
+    slot = starts_at + timedelta(hours=3)
     run_at = slot + offset(schedule.pk, HOUR)
     CronJob.objects.filter(pk=schedule.pk).update(next_run_at=run_at, last_scheduled_for=slot - timedelta(hours=1))
+    schedule.refresh_from_db()
+    return schedule
+
+
+def test_a_jittered_run_that_is_still_to_come_at_an_edit_comes() -> None:
+    schedule = with_a_run_to_come()
+    run_at = schedule.next_run_at
 
     by_update(schedule, ends_at=now() + timedelta(days=9))
     tick()
 
     schedule.refresh_from_db()
     assert schedule.next_run_at == run_at
+
+
+def test_a_jittered_run_that_is_still_to_come_at_a_resume_comes() -> None:
+    schedule = with_a_run_to_come()
+    run_at = schedule.next_run_at
+
+    by_update(schedule, enabled=False)
+    by_update(schedule, enabled=True)
+    tick()
+
+    schedule.refresh_from_db()
+    assert (schedule.next_run_at, skips(schedule)) == (run_at, [])
+
+
+def test_what_a_pause_skips_are_the_runs_within_it_and_not_the_slots() -> None:
+    schedule = with_a_run_to_come()
+    run_at, first = schedule.next_run_at, schedule.starts_at
+    by_update(schedule, enabled=False)
+    # Since before the run, and after the slot, of two hours ago.
+    disabled_at = run_at - timedelta(hours=2, seconds=30)
+    CronJob.objects.filter(pk=schedule.pk).update(last_scheduled_for=first, disabled_at=disabled_at)
+
+    by_update(schedule, enabled=True)
+    tick()
+
+    schedule.refresh_from_db()
+    assert (schedule.next_run_at, skips(schedule)) == (run_at, [("paused", 2)])
 
 
 @pytest.mark.parametrize("copy", ["adding", "pk"])
@@ -292,6 +333,15 @@ def test_an_interval_may_be_a_timedelta() -> None:
     assert schedule.every == 7_200
     schedule.refresh_from_db()
     assert schedule.every == 10_800
+
+
+def test_a_zone_is_stored_by_its_name() -> None:
+    schedule = make(timezone=ZoneInfo("Europe/Berlin"))
+    CronJob.objects.update(timezone=ZoneInfo("Asia/Tokyo"))
+
+    assert schedule.timezone == "Europe/Berlin"
+    schedule.refresh_from_db()
+    assert schedule.timezone == "Asia/Tokyo"
 
 
 def test_update_stores_an_expression_in_its_normal_form() -> None:

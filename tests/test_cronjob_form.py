@@ -217,6 +217,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"payload": '{"a": 1e999}'}, "payload", "JSON has no number for"),
     ({"payload": '{"a": ' + "9" * 5000 + "}"}, "payload", "This is not JSON"),
     ({"payload": "[" * 100_000}, "payload", "This is not JSON"),
+    ({"payload": '{"a":' * 900 + "1" + "}" * 900}, "payload", "nested deeper than 100 levels"),
     ({"payload": '{"a": ' + "[" * 101 + "]" * 101 + "}"}, "payload", "nested deeper"),
     ({"payload": r'{"a": "\u0000"}'}, "payload", "NUL"),
     ({"payload": r'{"a": "\ud800"}'}, "payload", "surrogate"),

@@ -150,6 +150,16 @@ def test_all_missed_ones_queue_up_as_one() -> None:
     assert schedule.waiting_for is not None
 
 
+def test_a_range_of_replaced_slots_has_no_other_slot_in_it() -> None:
+    schedule = with_predecessor("queue_one")
+    CronJob.objects.update(catch_up="all", catch_up_limit=2)
+    age(schedule, 3 * HOUR)
+
+    tick()
+
+    assert skips(schedule) == [("replaced", 1), ("limit", 1), ("replaced", 1)]
+
+
 def test_many_that_wait_do_not_hold_up_one_that_need_not() -> None:
     stuck = [planned(overlap="queue_one") for _ in range(4)]
     free = planned(overlap="queue_one")
@@ -209,6 +219,16 @@ def test_a_waiting_slot_is_dropped_when_the_schedule_is_disabled() -> None:
     assert schedule.waiting_for is None
     assert len(slots(schedule)) == 1
     assert ("paused", 1) in skips(schedule)
+
+
+def test_a_waiting_slot_runs_once_nothing_forbids_it_any_more() -> None:
+    schedule = with_predecessor("queue_one")
+    CronJob.objects.update(overlap="allow")
+
+    tick()
+
+    schedule.refresh_from_db()
+    assert (schedule.waiting_for, len(slots(schedule))) == (None, 2)
 
 
 def finish_all() -> None:

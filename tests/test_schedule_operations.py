@@ -12,7 +12,7 @@ from django.test import override_settings
 
 from jobs import job as job_decorator
 from jobs import operations, schedules
-from jobs.exceptions import DuplicateJob, InvalidSchedule
+from jobs.exceptions import DuplicateJob, InvalidJob, InvalidSchedule
 from jobs.models import CronJob, Job, JobEvent
 from jobs.operations import Actor
 from jobs.states import State
@@ -106,6 +106,22 @@ def test_a_dry_run_writes_nothing() -> None:
 
     assert len(found.missing) == 3
     assert (Job.objects.count(), JobEvent.objects.count()) == (0, 0)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"kind": "gone"}, "No handler is registered for kind 'gone'"), ({"kind": "echo"}, "The arguments do not fit")],
+    ids=["kind", "arguments"],
+)
+def test_backfill_refuses_jobs_that_could_not_run(change: dict[str, str], message: str, *, dry_run: bool) -> None:
+    schedule = planned()
+    CronJob.objects.update(**change)
+    schedule.refresh_from_db()
+
+    with pytest.raises(InvalidJob, match=message):
+        back(schedule, 3, dry_run=dry_run)
+    assert not Job.objects.exists()
 
 
 def test_backfill_leaves_the_slots_that_ran() -> None:

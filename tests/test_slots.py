@@ -62,6 +62,12 @@ def test_two_turns_do_what_one_would_have_seen(rule: cron.Timetable, policy: Pol
     assert not set(first.due) & set(second.due)
 
 
+def test_the_slot_that_the_end_kept_from_running_is_the_first_after_it() -> None:
+    turn = slots.turn(EVERY_MINUTE, Policy(ends_at=T0 + 5 * MINUTE), since=T0, now=T0 + timedelta(days=9))
+
+    assert turn.skipped[-1] == Skipped(reason=Reason.ENDED, first=T0 + 6 * MINUTE, last=T0 + 6 * MINUTE)
+
+
 def test_lateness_does_not_add_up() -> None:
     since, moment, ran = T0, T0, []
     for number in range(1, 61):
@@ -97,11 +103,13 @@ def test_every_due_slot_starts_waits_or_is_skipped(overlap: Overlap, due: int, i
 
 
 def test_neighbours_with_one_reason_are_one_entry() -> None:
-    first, second, third = (
-        Skipped(reason=Reason.OVERLAP, first=moment, last=moment) for moment in (T0, T0 + MINUTE, T0 + 2 * MINUTE)
-    )
+    reasons = [Reason.OVERLAP, Reason.OVERLAP, Reason.LIMIT, Reason.OVERLAP]
+    moments = [T0 + number * MINUTE for number in range(4)]
+    skipped = [
+        Skipped(reason=reason, first=moment, last=moment) for reason, moment in zip(reasons, moments, strict=True)
+    ]
 
-    merged = slots.merged([first, second, Skipped(reason=Reason.LIMIT, first=T0, last=T0), third])
+    merged = slots.merged(reversed(skipped))
 
     assert [(one.reason, one.count) for one in merged] == [(Reason.OVERLAP, 2), (Reason.LIMIT, 1), (Reason.OVERLAP, 1)]
     assert (merged[0].first, merged[0].last) == (T0, T0 + MINUTE)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -43,6 +45,15 @@ def test_a_declaration_becomes_a_row() -> None:
     row = CronJob.objects.get()
     assert (row.name, row.kind, row.expression, row.timezone) == ("echo", "echo", "0 6 * * 1-5", "Europe/Berlin")
     assert (row.payload, row.queue, row.overlap, row.origin) == ({"value": 1}, "q", "skip", CronJob.Origin.CODE)
+
+
+def test_what_a_handler_is_used_with_holds_unless_the_schedule_says_otherwise() -> None:
+    schedule(noop.using(queue="q", priority=5), every=60, priority=7)
+
+    sync()
+
+    row = CronJob.objects.get()
+    assert (row.queue, row.priority) == ("q", 7)
 
 
 def test_durations_may_be_timedeltas() -> None:
@@ -90,6 +101,50 @@ def test_what_an_operator_changed_stays_and_is_said() -> None:
     assert (synced.updated, synced.kept) == ({"n": ["queue"]}, {"n": ["every", "enabled"]})
     row = CronJob.objects.get()
     assert (row.every, row.enabled, row.queue) == (90, False, "b")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"cron": " @Daily"}, {"cron": "0  3 * * *"}, {"cron": "@daily", "timezone": ZoneInfo("Europe/Berlin")}],
+    ids=str,
+)
+def test_what_is_stored_in_another_form_than_declared_is_no_edit_of_a_person(options: dict[str, Any]) -> None:
+    schedule(noop, name="n", **options)
+    sync()
+
+    assert sync() == Synced()
+    declare_anew(every=60, timezone="Asia/Tokyo")
+    sync()
+
+    row = CronJob.objects.get()
+    assert (row.expression, row.every, row.timezone) == ("", 60, "Asia/Tokyo")
+
+
+def test_the_rule_that_an_operator_gave_stays_as_a_whole() -> None:
+    schedule(noop, every=60, name="n")
+    schedule(noop, every=60, name="other")
+    sync()
+    CronJob.objects.filter(name="n").update(every=90)
+
+    declare_anew(cron="@daily", priority=1)
+
+    assert sync().kept == {"n": ["expression", "every"]}
+    row = CronJob.objects.get(name="n")
+    assert (row.expression, row.every, row.priority) == ("", 90, 1)
+    assert sync() == Synced(kept={"n": ["expression", "every"]})
+
+
+def test_a_change_that_contradicts_what_a_person_changed_is_refused() -> None:
+    schedule(noop, every=60, name="n")
+    sync()
+    CronJob.objects.update(overlap="skip")
+
+    declare_anew(every=60, catch_up="all")
+
+    synced = sync()
+    assert "contradict each other" in synced.refused["n"]
+    assert synced.refused["n"].endswith("A person has changed overlap.")
+    assert CronJob.objects.get().catch_up == "latest"
 
 
 def test_what_an_operator_changed_back_follows_the_code_again() -> None:
@@ -161,14 +216,28 @@ def test_a_dry_run_writes_nothing() -> None:
     assert CronJob.objects.count() == 0
 
 
-def test_a_declaration_that_cannot_be_is_refused_and_stops_no_other() -> None:
-    schedule(noop, cron="61 * * * *", name="bad")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cron": "61 * * * *"}, "61"),
+        ({"every": 60, "payload": {"a": {1}}}, "is a set"),
+        ({"every": 60, "payload": ["a"]}, "no dictionary"),
+        ({"every": 60, "args": "ab"}, "give a list"),
+        ({"every": 60, "args": [b"a"]}, "is a bytes"),
+        ({"every": 60, "enabled": "no"}, "neither True nor False"),
+        ({"every": 60, "timezone": timezone(timedelta(hours=2))}, "'UTC\\+02:00' is not known"),
+        ({"every": 60, "starts_at": date(2026, 1, 1)}, "no datetime|not a datetime"),
+    ],
+    ids=str,
+)
+def test_a_declaration_that_cannot_be_is_refused_and_stops_no_other(options: dict[str, Any], message: str) -> None:
+    schedule(noop, name="bad", **options)
     schedule(noop, every=60, name="good")
 
     synced = sync()
 
     assert synced.created == ["good"]
-    assert "61" in synced.refused["bad"]
+    assert re.search(message, synced.refused["bad"])
 
 
 def test_a_row_that_the_database_refuses_is_said_to_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,6 +254,7 @@ def test_a_row_that_the_database_refuses_is_said_to_be_refused(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"every": 60, "kind": noop.using(delay=5)}, "no option 'delay'"),
         ({"every": 60, "priorty": 1}, "no option 'priorty': the options are args, catch_up,"),
         ({"every": 60, "expression": "@daily"}, "no option 'expression'"),
         ({"every": 0.5}, "not a whole number"),
@@ -195,7 +265,23 @@ def test_a_row_that_the_database_refuses_is_said_to_be_refused(monkeypatch: pyte
 )
 def test_bad_options_are_refused_where_they_are_written(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        schedule(noop, **options)
+        schedule(**({"kind": noop} | options))
+
+
+@pytest.mark.parametrize("kind", [lambda: None, None, "", "a\x00"], ids=repr)
+def test_what_names_no_kind_is_refused_where_it_is_written(kind: Any) -> None:
+    with pytest.raises(InvalidSchedule, match="is no name of a kind"):
+        schedule(kind, every=60, name="n")
+
+    assert declarations.declared() == []
+
+
+@pytest.mark.parametrize("name", [5, "", "a\x00", "a" * 201], ids=repr)
+def test_what_is_no_name_is_refused_where_it_is_written(name: Any) -> None:
+    with pytest.raises(InvalidSchedule, match="is no name: use"):
+        schedule(noop, every=60, name=name)
+
+    assert declarations.declared() == []
 
 
 def test_two_declarations_of_one_name_are_refused() -> None:
@@ -230,5 +316,5 @@ def test_a_worker_syncs_when_it_starts() -> None:
 
 
 def declare_anew(**options: Any) -> Declaration:
-    declarations._declared.clear()
+    del declarations._declared["n"]
     return schedule(noop, name="n", **options)

@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from .. import stats
+from ..payload import MAX_DEPTH, is_too_deep
 from .forms import LINE
 
 OMITTED = object()
@@ -33,9 +34,15 @@ class JSONText(forms.CharField):
         if not text:
             return OMITTED
         try:
-            return json.loads(text)
+            value = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ValidationError(_('This is not JSON (%s). Text goes in quotes, as in "abc".') % error) from error
+        if is_too_deep(value):
+            # Before anybody looks into it for what is masked.
+            raise ValidationError(
+                _("This is nested deeper than %d levels: store it elsewhere and pass its id.") % MAX_DEPTH
+            )
+        return value
 
 
 class WholeText(forms.CharField):

@@ -6,6 +6,7 @@ croniter expands the fields, once ``fields`` has checked and bounded them.
 
 from __future__ import annotations
 
+import re
 from datetime import date
 from functools import lru_cache
 
@@ -17,6 +18,9 @@ from .fields import DATE, FIELDS, HOUR, MINUTE, MONTH, WEEKDAY
 from .walltime import EVERY, LAST, Cron, Days, Times
 
 MAX_LENGTH = 255
+
+# A list, range or step with spaces in it, which part the fields.
+TORN = re.compile(r"[,/-] | [,/-]")
 
 ALIASES = {
     "@hourly": "0 * * * *",
@@ -102,7 +106,12 @@ def fields_of(text: str) -> list[str]:
     message = _(
         "Cron expression %(text)r has %(count)d fields: give five, minute, hour, day of month, month and weekday."
     )
-    if len(fields) in {6, 7}:
+    if TORN.search(text):
+        message = _(
+            "Cron expression %(text)r has %(count)d fields: give five, minute, hour, day of month, month and weekday; "
+            "within a field there are no spaces, write '1,15' and '1-5'."
+        )
+    elif len(fields) in {6, 7}:
         message = _(
             "Cron expression %(text)r has %(count)d fields: give five, minute, hour, day of month, month and weekday; "
             "seconds and years are not supported, use 'every' for intervals below a minute."

@@ -9,8 +9,8 @@ from itertools import pairwise
 
 from django.utils.translation import gettext
 
-from .timetables import CronRule, Timetable
-from .zones import in_utc, stretches, zone_named
+from .timetables import CronRule, Timetable, not_before
+from .zones import in_utc, zone_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,12 @@ def preview(rule: str | Timetable, zone: str | tzinfo, after: datetime, count: i
 
 def _notes(rule: Timetable, previous: datetime, slot: datetime) -> Iterator[str]:
     if isinstance(rule, CronRule):
-        yield from _skips(rule, previous, slot)
+        yield from _skips(rule, not_before(previous, rule.starts_at), slot)
         yield from _repeats(rule, slot)
 
 
 def _skips(rule: CronRule, previous: datetime, slot: datetime) -> Iterator[str]:
-    for stretch in stretches(rule.zone, previous, slot):
+    for stretch in rule.stretches(previous, slot):
         first = rule.cron.first(stretch.lived, stretch.wall_start)
         last = rule.cron.last(stretch.lived, stretch.wall_start)
         if first and last and previous < stretch.start:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 
 from ..exceptions import InvalidInterval, InvalidSchedule
 from ..translating import translated as _
 from .expressions import parse
 from .walltime import Cron
-from .zones import FIRST, LAST, Stretch, in_utc, stretches, zone_named
+from .zones import FIRST, LAST, MEMORY, Stretch, in_utc, stretches, zone_named
 
 MAX_INTERVAL_SECONDS = 3650 * 24 * 3600
 
@@ -104,22 +105,30 @@ class CronRule(Timetable):
         return cls(cron=parse(expression), zone=zone_named(zone), starts_at=starts_at and in_utc(starts_at))
 
     def after(self, moment: datetime) -> datetime | None:
-        begin = _begin(moment, self.starts_at)
-        for stretch in stretches(self.zone, begin, begin + min(HORIZON, LAST - begin)):
+        begin = not_before(moment, self.starts_at)
+        for stretch in self.stretches(begin, begin + min(HORIZON, LAST - begin)):
             if slot := self._first(stretch, begin):
                 return slot if slot <= LAST else None
         return None
 
     def latest(self, after: datetime, until: datetime) -> datetime | None:
-        begin, end = _begin(after, self.starts_at), in_utc(until)
-        for stretch in stretches(self.zone, max(begin, end - min(HORIZON, end - FIRST)), end, backwards=True):
+        begin, end = not_before(after, self.starts_at), in_utc(until)
+        for stretch in self.stretches(max(begin, end - min(HORIZON, end - FIRST)), end, backwards=True):
             if slot := self._last(stretch, begin, end):
                 return slot
         return None
 
     def count(self, after: datetime, until: datetime) -> int:
-        begin, end = _begin(after, self.starts_at), in_utc(until)
-        return sum(self._count(stretch, begin, end) for stretch in stretches(self.zone, begin, end))
+        begin, end = not_before(after, self.starts_at), in_utc(until)
+        return sum(self._count(stretch, begin, end) for stretch in self.stretches(begin, end))
+
+    def stretches(self, after: datetime, until: datetime, *, backwards: bool = False) -> Iterator[Stretch]:
+        """Yield the stretches between two moments, without those of years that have no day for it."""
+        return stretches(self.zone, after, until, backwards=backwards, wanted=self._has_days)
+
+    def _has_days(self, year: int) -> bool:
+        """Tell whether a year may have slots, in whatever zone: if not, its clocks need not be looked at."""
+        return self.cron.days.first(date(year, 1, 1) - MEMORY, date(year, 12, 31) + MEMORY) is not None
 
     def _first(self, stretch: Stretch, after: datetime) -> datetime | None:
         if after < stretch.start and self._makes_up(stretch):
@@ -175,7 +184,7 @@ class IntervalRule(Timetable):
 
     def _number(self, moment: datetime) -> int:
         """Return the number of the last slot up to a moment: -1 if that is before ``starts_at``."""
-        return (_begin(moment, self.starts_at) - self._anchor) // (self.every * SECOND)
+        return (not_before(moment, self.starts_at) - self._anchor) // (self.every * SECOND)
 
     def _slot(self, number: int) -> datetime | None:
         try:
@@ -189,7 +198,7 @@ class IntervalRule(Timetable):
         return self.starts_at or EPOCH
 
 
-def _begin(moment: datetime, starts_at: datetime | None) -> datetime:
+def not_before(moment: datetime, starts_at: datetime | None) -> datetime:
     """Return a moment in UTC, but not before the last one ahead of ``starts_at``."""
     return max(in_utc(moment), starts_at - TICK) if starts_at else in_utc(moment)
 

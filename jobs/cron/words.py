@@ -25,6 +25,9 @@ except ImportError:
 # A step has to come out even, or "every 40 minutes" would be said of the minutes 0 and 40.
 _EVEN_STEPS = {0: 60, 1: 24, 3: 12}
 _VALUES = re.compile(r"\*|\w+(-\w+)?(,\w+(-\w+)?)*|\w+#\d")
+# Beside days of month it puts an "or" before these alone: of a range it would seem that both must fit.
+_PLAIN_WEEKDAYS = re.compile(r"(\d|[a-z]{3})(,(\d|[a-z]{3}))*", re.IGNORECASE)
+_LAST_AMONG_OTHERS = re.compile(r"l,|.*,l\b", re.IGNORECASE)
 _NAMES = re.compile(
     r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|"
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
@@ -43,7 +46,7 @@ def interval_in_words(seconds: int) -> str:
 @lru_cache(maxsize=1024)
 def _in_words(expression: str, language: str) -> str:
     fields = fields_of(expression)
-    if cron_descriptor is None or not all(_is_said_truly(place, field) for place, field in enumerate(fields)):
+    if cron_descriptor is None or not _are_said_truly(fields):
         return expression
     options = cron_descriptor.Options(
         # Else it leaves out "every day" where a time stands alone.
@@ -57,6 +60,15 @@ def _in_words(expression: str, language: str) -> str:
         return expression
     # It leaves the names of days and months to the process, which serves people of many languages.
     return _NAMES.sub(lambda name: gettext(name[0]), words)
+
+
+def _are_said_truly(fields: list[str]) -> bool:
+    date, weekday = fields[2], fields[4]
+    if date != "*" and weekday != "*" and not _PLAIN_WEEKDAYS.fullmatch(weekday):
+        return False
+    if _LAST_AMONG_OTHERS.match(date):
+        return False
+    return all(_is_said_truly(place, field) for place, field in enumerate(fields))
 
 
 def _is_said_truly(place: int, field: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
@@ -13,14 +13,16 @@ from zoneinfo import ZoneInfo
 from ..exceptions import InvalidSchedule, InvalidZone
 from ..translating import translated as _
 
-DAY = timedelta(days=1)
-DAY_SECONDS = 86_400
+SECOND = timedelta(seconds=1)
 
 # What lies outside is as good as never: shifting it into a zone would overflow.
 FIRST, LAST = datetime(2, 1, 1, tzinfo=UTC), datetime(9997, 12, 31, tzinfo=UTC)
 
 # Longer than any change ever moved a clock: across the date line, and an hour more.
 MEMORY = timedelta(days=3)
+
+# No zone has ever changed its clocks twice within less.
+APART = timedelta(days=3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +82,17 @@ def in_utc(moment: datetime) -> datetime:
     return min(max(moment, FIRST), LAST)
 
 
-def stretches(zone: tzinfo, after: datetime, until: datetime, *, backwards: bool = False) -> Iterator[Stretch]:
-    """Yield the stretches that have a part after ``after`` and up to ``until``."""
+def stretches(
+    zone: tzinfo,
+    after: datetime,
+    until: datetime,
+    *,
+    backwards: bool = False,
+    wanted: Callable[[int], bool] = lambda year: True,
+) -> Iterator[Stretch]:
+    """Yield the stretches of wanted years that have a part after ``after`` and up to ``until``."""
     years = range(after.year, until.year + 1)
-    for year in reversed(years) if backwards else years:
+    for year in filter(wanted, reversed(years) if backwards else years):
         of_year = stretches_of(zone, year)
         for stretch in reversed(of_year) if backwards else of_year:
             if stretch.end > after and stretch.start <= until:
@@ -105,19 +114,21 @@ def stretches_of(zone: tzinfo, year: int) -> tuple[Stretch, ...]:
 
 
 def _changes(zone: tzinfo, start: datetime, end: datetime) -> Iterator[datetime]:
-    # No zone has ever changed its clocks twice within three days.
+    old = _offset(zone, start)
     while start < end:
-        if _offset(zone, start) != _offset(zone, start + DAY):
-            yield _change(zone, start)
-        start += DAY
+        until = min(start + APART, end)
+        new = _offset(zone, until)
+        if new != old:
+            yield _change(zone, start, until)
+        start, old = until, new
 
 
-def _change(zone: tzinfo, start: datetime) -> datetime:
+def _change(zone: tzinfo, start: datetime, until: datetime) -> datetime:
     old = _offset(zone, start)
     seconds = bisect_left(
-        range(DAY_SECONDS), 1, key=lambda seconds: _offset(zone, start + timedelta(seconds=seconds)) != old
+        range((until - start) // SECOND), 1, key=lambda seconds: _offset(zone, start + seconds * SECOND) != old
     )
-    return start + timedelta(seconds=seconds)
+    return start + seconds * SECOND
 
 
 def _offset(zone: tzinfo, moment: datetime) -> timedelta:

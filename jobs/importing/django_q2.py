@@ -111,7 +111,14 @@ def _with_either_day(text: str | None) -> str:
     fields = cron.validate(text).split()
     if len(fields) != 5:
         return fields[0]
-    expanded, _ = croniter.expand(" ".join(fields))
+    expanded, numbered = croniter.expand(" ".join(fields))
+    if numbered and expanded[2] != ["*"]:
+        raise InvalidSchedule(
+            f"Its days {fields[2]!r} of the month beside the weekday {fields[4]!r} are no days that croniter reads as "
+            "written: schedule one of the two, and let the handler look at the other."
+        )
+    if numbered:
+        return " ".join([*fields[:2], "*", *fields[3:]])
     if ["*"] not in (expanded[2], expanded[4]):
         # Here a field that starts with * would make both necessary.
         fields[2] = fields[2].replace("*", "1-31", 1) if fields[2].startswith("*") else fields[2]

@@ -191,7 +191,7 @@ class CronJob(models.Model):
         """Raise ``InvalidSchedule`` for the first value that cannot be; bring the rule into its normal form."""
         for message in schedule_values.problems(self).values():
             raise InvalidSchedule(f"Schedule {self.name!r}: {message}")
-        for name in {"expression", "every"} - self.get_deferred_fields():
+        for name in {"expression", "every", "timezone"} - self.get_deferred_fields():
             setattr(self, name, schedule_values.normal({name: getattr(self, name)})[name])
 
     def forget_history(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -9,7 +10,7 @@ from django.db import connections, router, transaction
 from django.db.models import QuerySet
 
 from .. import clock, enqueueing, schedule_values, slot_jobs, slots
-from ..admission import admit
+from ..admission import Candidate, admit
 from ..exceptions import DuplicateJob, InvalidSchedule
 from ..models import CronJob, Job, JobEvent
 from ..specs import JobSpec
@@ -113,8 +114,10 @@ def backfill(
     A second call finds nothing to do, since a slot has one job; one whose job
     retention has deleted gets another. Backfilled jobs do not count as
     overlap. Raises ``PermissionDenied`` if the actor lacks the permission of
-    the kind, and ``InvalidSchedule`` where ``end`` is not past, where there
-    would be more than ``limit`` slots, or where the schedule is not stored.
+    the kind, ``InvalidJob`` for jobs that could not run, and
+    ``InvalidSchedule`` where ``begin`` is before 1970 or ``end`` not past,
+    where there would be more than ``limit`` slots, or where the schedule is
+    not stored.
     """
     using = schedule._state.db or router.db_for_write(CronJob)
     decision = Decision.of(actor, reason)
@@ -127,13 +130,16 @@ def backfill(
         wanted = [(schedule.pk, slot) for slot in moments]
         present = slot_jobs.stored_slots(wanted, using=using) if wanted else {}
         missing = [slot for slot in moments if (schedule.pk, slot) not in present]
+        made = slot_jobs.candidates(schedule, missing, now=now, origin=Job.Origin.BACKFILL, using=using)
         found = Backfill(missing=missing, present=sorted(slot for _, slot in present))
-        return found if dry_run or not missing else _filled(schedule, found, now, decision, using)
+        return found if dry_run or not missing else _filled(schedule, found, made, decision, using)
 
 
 def _past_slots(schedule: CronJob, begin: datetime, end: datetime, now: datetime, limit: int) -> list[datetime]:
     if end < begin:
         raise InvalidSchedule(f"The end {end} is before the beginning {begin}.")
+    if begin < clock.EPOCH:
+        raise InvalidSchedule(f"The beginning {begin} is before 1970, where no job can be.")
     if end > now:
         raise InvalidSchedule(f"The end {end} is not past: it is {now} by the database's clock.")
     rule, policy = schedule_values.rule(schedule), schedule_values.policy(schedule)
@@ -145,8 +151,7 @@ def _past_slots(schedule: CronJob, begin: datetime, end: datetime, now: datetime
     return rule.newest(begin, end, limit) if count else []
 
 
-def _filled(schedule: CronJob, found: Backfill, now: datetime, decision: Decision, using: str) -> Backfill:
-    made = slot_jobs.candidates(schedule, found.missing, now=now, origin=Job.Origin.BACKFILL, using=using)
+def _filled(schedule: CronJob, found: Backfill, made: Sequence[Candidate], decision: Decision, using: str) -> Backfill:
     wanted = {(schedule.pk, slot): one for slot, one in zip(found.missing, made, strict=True)}
     ids = slot_jobs.materialise(wanted, using=using)
     refused = [slot for slot in found.missing if ids[schedule.pk, slot] is None]

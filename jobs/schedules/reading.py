@@ -99,4 +99,5 @@ def _for_us() -> Q:
 def _may_stop_waiting() -> Q:
     unfinished = Job.objects.filter(cron_id=OuterRef("pk"), state__in=LIVE, origin=Job.Origin.SLOT)
     unasked = unfinished.filter(cancel_requested_at__isnull=True)
-    return Q(enabled=False) | ~Q(Exists(unfinished)) | Q(Exists(unasked), overlap=Overlap.CANCEL_RUNNING)
+    makes_room = Q(Exists(unasked), overlap=Overlap.CANCEL_RUNNING)
+    return Q(enabled=False) | Q(overlap=Overlap.ALLOW) | ~Q(Exists(unfinished)) | makes_room

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..exceptions import InvalidSchedule
 from ..models import CronJob, JobEvent
 
 REMOVED = "It is no longer declared in code."
+RULE = {"expression", "every"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,12 +63,13 @@ def _lock_all(names: Collection[str], *, using: str) -> None:
 
 def _sync_one(declaration: Declaration, synced: Synced, *, using: str) -> None:
     wanted = CronJob(name=declaration.name, origin=CronJob.Origin.CODE, **declaration.values)
-    wanted.declared = {column: _plain(getattr(wanted, column)) for column in DECLARED}
     try:
         wanted.check_values()
     except InvalidSchedule as error:
         synced.refused[declaration.name] = str(error)
         return
+    # Only what was checked can be written as JSON, and is in the form in which the row has it.
+    wanted.declared = {column: _plain(getattr(wanted, column)) for column in DECLARED}
     rows = CronJob.objects.using(using).filter(name=declaration.name)
     present = rows.first()
     if present is None:
@@ -95,16 +97,33 @@ def _insert(wanted: CronJob, synced: Synced, *, using: str) -> None:
 def _bring_up_to_date(present: CronJob, wanted: CronJob, synced: Synced, *, using: str) -> None:
     """Change the columns that still are what was declared before."""
     differing = [name for name in DECLARED if _plain(getattr(present, name)) != wanted.declared[name]]
-    by_hand = changed_by_hand(present)
-    kept = [name for name in differing if name in by_hand]
-    changed = [name for name in differing if name not in kept]
+    kept = [name for name in differing if name in _whole(changed_by_hand(present))]
+    changes: dict[str, Any] = {name: getattr(wanted, name) for name in differing if name not in kept}
+    if changes and (why := _contradiction(present, changes)):
+        synced.refused[present.name] = f"{why} A person has changed {', '.join(kept)}."
+        return
     if kept:
         synced.kept[present.name] = kept
-    if changed:
-        synced.updated[present.name] = changed
-    if changed or present.declared != wanted.declared:
-        changes: dict[str, Any] = {name: getattr(wanted, name) for name in changed}
+    if changes:
+        synced.updated[present.name] = list(changes)
+    if changes or present.declared != wanted.declared:
         CronJob.objects.using(using).filter(pk=present.pk).update(**changes, declared=wanted.declared)
+
+
+def _whole(names: Collection[str]) -> set[str]:
+    """Add the other half of the rule to either of them: of the two, a schedule has one."""
+    return {*names, *RULE} if RULE & set(names) else set(names)
+
+
+def _contradiction(present: CronJob, changes: Mapping[str, Any]) -> str:
+    """Say why a schedule cannot have these values beside those it keeps, if that is so."""
+    for name, value in changes.items():
+        setattr(present, name, value)
+    try:
+        present.check_values()
+    except InvalidSchedule as error:
+        return str(error)
+    return ""
 
 
 def changed_by_hand(schedule: CronJob) -> list[str]:

@@ -135,10 +135,12 @@ def _turn(reading: Reading) -> Turn:
     if reading.planned is not None:
         since = max(high_water, reading.planned - late - slots.INSTANT)
         return slots.turn(rule, policy, since=since, now=reading.now - late)
-    if reading.paused is not None or reading.high_water is None:
+    if reading.high_water is None:
         return slots.plan(rule, policy, since=reading.rescheduled, paused_at=reading.paused)
-    # A slot whose run, delayed by the jitter, was still to come at the edit still comes.
-    return slots.plan(rule, policy, since=max(high_water, reading.rescheduled - late))
+    # A slot whose run, delayed by the jitter, was still to come at the edit or resume still comes.
+    since = max(high_water, reading.rescheduled - late)
+    paused_at = None if reading.paused is None else max(high_water, reading.paused - late)
+    return slots.plan(rule, policy, since=since, paused_at=paused_at)
 
 
 def _place_all(held: Sequence[Ticked], *, using: str) -> None:

@@ -6,7 +6,7 @@ import getpass
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import OutputWrapper
@@ -77,10 +77,10 @@ def aware(moment: datetime) -> datetime:
 
 
 def typed_moment(text: str) -> datetime:
-    """Parse a time as a person types it: in the zone of the site unless it names another."""
+    """Parse a time as a person types it, in the zone of the site unless it names another; return it in UTC."""
     try:
-        return aware(datetime.fromisoformat(text))
-    except ValueError:
+        return aware(datetime.fromisoformat(text)).astimezone(UTC)
+    except (ValueError, OverflowError):
         raise ArgumentTypeError(
             f"{text!r} is no time: write it as 2026-12-01T10:00 or 2026-12-01T10:00+01:00."
         ) from None
