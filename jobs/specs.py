@@ -56,7 +56,8 @@ def spec_of(kind: Any, payload: Any, options: Mapping[str, Any]) -> JobSpec:
                 f"enqueue() has no option {name!r}: the handler's own arguments go in a dictionary, "
                 f"as in enqueue({getattr(kind, 'kind', kind)!r}, {{{name!r}: ...}})."
             )
-    return JobSpec(kind, payload, **options)
+    # Those of ``handler.using(...)`` too, where that is the kind.
+    return JobSpec(kind, payload, **{**getattr(kind, "enqueue_options", {}), **options})
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,12 @@ def test_a_definition_is_as_good_as_its_kind() -> None:
     assert by_name.kind == by_definition.kind == by_method.kind == "noop"
 
 
+def test_options_given_to_a_definition_count_unless_others_are_given() -> None:
+    job = Job.objects.enqueue(noop.using(queue="mail", priority=5), priority=7)
+
+    assert (job.queue, job.priority) == ("mail", 7)
+
+
 def test_a_spec_stands_for_everything() -> None:
     job = Job.objects.enqueue(echo.using(queue="mail").spec(7))
 
