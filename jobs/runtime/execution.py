@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,12 +48,22 @@ def tell(signal: Signal, sender: str, **facts: Any) -> None:
 
 def run(definition: JobDefinition[..., Any], body: Callable[[], Any], context: JobContext) -> Outcome:
     """Call ``body`` with ``context`` current and return the outcome; never raises."""
-    token = enter(context)
+    token, process = enter(context), os.getpid()
     ended = call(body)
     leave(token)
+    if os.getpid() != process:
+        # A child that the handler forked came back here, as by sys.exit(): what the worker holds is not the child's.
+        os._exit(_exit_code(ended.error))
     if ended.error is None:
         return succeeded(ended.value)
     return outcome_of(ended.error, definition, context)
+
+
+def _exit_code(error: BaseException | None) -> int:
+    code = error.code if isinstance(error, SystemExit) else error
+    if code is None or isinstance(code, int):
+        return (code or 0) & 0xFF
+    return 1
 
 
 def succeeded(value: Any) -> Outcome:

@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 from django.db import connections
@@ -18,7 +19,7 @@ from ..outcomes import Expired, Failed, Outcome, Released
 from ..registry import JobDefinition
 from . import atomic, execution
 from .async_loop import AsyncLoop
-from .execution import call, describe, tell
+from .execution import call, describe, safe_text, tell
 from .holdings import Held, Holdings
 from .own_connection import close_idle_handler_connections, tidy_handler_connections
 from .pace import Pace
@@ -114,7 +115,8 @@ class Executors:
             self.last_taken = time.monotonic()
             self._on_room(self._ready.qsize())
             self._after_epoch()
-            handled = call(self._handle, held)
+            # What a handler activates, a language or a time zone, stays with it.
+            handled = call(copy_context().run, self._handle, held)
             if handled.error is not None:
                 self._failed(held, handled.error)
             if time.monotonic() - cared > CARE_SECONDS:
@@ -159,8 +161,11 @@ class Executors:
 
     def _run(self, held: Held, definition: JobDefinition[..., Any]) -> None:
         context = context_of(held)
+        if not self._holdings.start(held, context):
+            self._settler.submit(held, Released(started=False))
+            return
+        # Within the run: a receiver that hangs is subject to the timeout too.
         tell(signals.run_started, held.claimed.kind, context=context)
-        self._holdings.start(held, context)
         body = self._body(held, definition, context)
         if definition.options.atomic:
             outcome = atomic.run(held, definition, body, context, using=self._using)
@@ -172,7 +177,9 @@ class Executors:
     def _finish(self, held: Held, outcome: Outcome) -> None:
         if held.started is not None:
             self._pace.observe(time.monotonic() - held.started)
-        tidy_handler_connections()
+        tidied = call(tidy_handler_connections)
+        if tidied.error is not None:
+            logger.error("connections not tidied job=%s error=%s", held.lease.job_id, safe_text(tidied.error))
         if isinstance(outcome, atomic.AlreadySettled):
             self._settler.note_settled(held, outcome)
         else:
