@@ -7,9 +7,10 @@ import random
 import threading
 from collections.abc import Callable
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connections
+from django.db import DatabaseError, InterfaceError, connections
 
 from ..conf import settings
+from .outages import is_outage
 from .own_connection import use_own_connection
 
 logger = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class Ticker:
         self._stopping = threading.Event()
         self._failures = 0
         self._outages = 0
+        self._is_cut_off = False
         self._thread = threading.Thread(target=self._loop, name=f"jobs-{self.name}", daemon=True)
 
     def run_once(self) -> float:
@@ -91,7 +93,10 @@ class Ticker:
             logger.warning("database error ticker=%s error=%s", self.name, " ".join(str(error).split()))
         self._outages += 1
         connections[self.using].close()
-        if isinstance(error, OperationalError | InterfaceError):
+        # When it begins and when it ends. Not at each try: one connection that
+        # cannot be made again must not keep all others from their rescues.
+        if is_outage(error) and not self._is_cut_off:
+            self._is_cut_off = True
             self._on_outage()
         return self._backoff(self._outages)
 
@@ -112,4 +117,7 @@ class Ticker:
     def _recovered(self) -> None:
         if self._outages:
             logger.warning("database is back ticker=%s", self.name)
+        if self._is_cut_off:
+            self._is_cut_off = False
+            self._on_outage()
         self._outages = self._failures = 0
