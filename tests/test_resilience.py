@@ -10,17 +10,19 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection, connections, transaction
 from django.test import override_settings
 from django.utils import timezone, translation
 
 from jobs import JobContext, Retry, Snooze, clock, job, leases, maintenance, operations, signals
+from jobs.exceptions import CancelRequested
 from jobs.leases import Settlement
 from jobs.models import Job, JobRun, Queue, Worker
 from jobs.outcomes import Succeeded
 from jobs.runtime import executor, record
 from jobs.runtime.executor import context_of
 from jobs.runtime.holdings import Holdings
+from jobs.runtime.own_connection import use_own_connection
 from jobs.runtime.plan import Plan
 from jobs.runtime.scheduler import Scheduler
 from jobs.runtime.settler import Settler
@@ -557,6 +559,21 @@ def test_an_outage_is_told_when_it_begins_and_ends_and_a_failed_statement_is_non
     assert len(told) == outages
 
 
+def test_a_renewal_that_fails_counts_as_an_outage_whatever_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise refused("57014")
+
+    worker = RuntimeWorker(Plan())
+    noop.enqueue()
+    worker.holdings.add(claim(), claimed_at=time.monotonic(), lease_seconds=30)
+    monkeypatch.setattr(leases, "renew", fail)
+    worker.heartbeat.beat_now()
+
+    worker.heartbeat._turn()
+
+    assert worker._find_last_outage() > worker._started
+
+
 def test_a_worker_that_had_to_wait_for_the_database_gives_others_a_heartbeat_to_renew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -636,3 +653,42 @@ def test_prune_leaves_the_row_of_a_worker_that_may_be_at_work() -> None:
     dict(maintenance.prune(using="default"))
 
     assert [worker.name for worker in Worker.objects.all()] == ["live"]
+
+
+def test_a_job_cancelled_before_its_handler_was_called_is_not_started() -> None:
+    worker = RuntimeWorker(Plan())
+    one = again.enqueue()
+    (held,) = worker.holdings.add(claim(), claimed_at=time.monotonic(), lease_seconds=30)
+    one.cancel()
+
+    worker.heartbeat.beat_now()
+    worker.heartbeat.run_once()
+    worker.executors._handle(held)
+    worker.settler.run_once()
+
+    one.refresh_from_db()
+    assert (one.state, one.attempt, CALLS) == (State.CANCELLED, 0, [])
+
+
+def test_a_cancel_that_comes_just_before_the_call_reaches_the_handler() -> None:
+    noop.enqueue()
+    holdings = Holdings()
+    (held,) = holdings.add(claim(), claimed_at=0.0, lease_seconds=1e9)
+    context = context_of(held)
+
+    held.stop(CancelRequested())
+    holdings.start(held, context)
+
+    assert isinstance(context.stop_reason, CancelRequested)
+
+
+@on_postgresql
+@override_settings(JOBS={"LEASE_SECONDS": 86_400})
+def test_a_long_lease_is_no_reason_to_wait_for_hours_for_a_server_that_has_vanished() -> None:
+    def options() -> Any:
+        use_own_connection("default")
+        return connections["default"].settings_dict["OPTIONS"]
+
+    (chosen,) = in_threads(options)
+
+    assert (chosen["connect_timeout"], chosen["tcp_user_timeout"]) == (30, 30_000)

@@ -141,7 +141,8 @@ class Executors:
         while self._settler.is_behind and not self._is_too_late(held):
             time.sleep(0.01)
         definition = registry.find(held.claimed.kind)
-        if definition is None or self._is_too_late(held):
+        if definition is None or held.stop_reason is not None or self._is_too_late(held):
+            # If a person wants it cancelled, the database makes that of it.
             self._settler.submit(held, Released(started=False))
         elif _has_expired(held):
             self._settler.submit(held, Expired())

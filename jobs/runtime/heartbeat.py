@@ -66,6 +66,10 @@ class Heartbeat(Ticker):
                 self._next_beat = now + settings.heartbeat_seconds
         return max(0.0, min(LOOK_SECONDS, self._next_beat - time.monotonic()))
 
+    def _concerns_all(self, error: Exception) -> bool:
+        """Whatever keeps this process from renewing may keep others too."""
+        return True
+
     def _has_news(self, held: Held) -> bool:
         if held.lease in self._busy:
             return True

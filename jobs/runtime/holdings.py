@@ -30,6 +30,7 @@ class Held:
         "is_settling",
         "lease",
         "started",
+        "stop_reason",
         "stored_report",
     )
 
@@ -43,6 +44,7 @@ class Held:
         self.is_finished = False
         self.is_lost = False
         self.is_settling = False
+        self.stop_reason: RunStopped | None = None
         self.stored_report: object = None
 
     @property
@@ -54,7 +56,9 @@ class Held:
         return self.is_lost or self.deadline <= now
 
     def stop(self, reason: RunStopped) -> None:
-        """Tell the handler, if it was called, to stop."""
+        """Tell the handler to stop; if it was not called yet, it need not be."""
+        # Noted before the look at the context, as ``start`` looks after it has set one: neither misses the other.
+        self.stop_reason = self.stop_reason or reason
         if self.context is not None:
             self.context.stop(reason)
 
@@ -114,7 +118,9 @@ class Holdings:
             self._running += 1
             self.begun += 1
             self.unbegun -= 1
-            return True
+        if held.stop_reason is not None:
+            context.stop(held.stop_reason)
+        return True
 
     def finish(self, held: Held) -> None:
         """Note that the handler has returned; the lease stays until it is settled."""

@@ -95,10 +95,14 @@ class Ticker:
         connections[self.using].close()
         # When it begins and when it ends. Not at each try: one connection that
         # cannot be made again must not keep all others from their rescues.
-        if is_outage(error) and not self._is_cut_off:
+        if self._concerns_all(error) and not self._is_cut_off:
             self._is_cut_off = True
             self._on_outage()
         return self._backoff(self._outages)
+
+    def _concerns_all(self, error: Exception) -> bool:
+        """Whether others may have lost their leases by the same."""
+        return is_outage(error)
 
     def _after_failure(self) -> float:
         self._failures += 1
