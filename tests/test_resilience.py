@@ -27,6 +27,7 @@ from jobs.runtime.plan import Plan
 from jobs.runtime.scheduler import Scheduler
 from jobs.runtime.settler import Settler
 from jobs.runtime.ticker import Ticker
+from jobs.runtime.watch import lose
 from jobs.runtime.worker import Worker as RuntimeWorker
 from jobs.states import State
 from tests.jobs import echo, noop
@@ -692,3 +693,38 @@ def test_a_long_lease_is_no_reason_to_wait_for_hours_for_a_server_that_has_vanis
     (chosen,) = in_threads(options)
 
     assert (chosen["connect_timeout"], chosen["tcp_user_timeout"]) == (30, 30_000)
+
+
+@override_settings(JOBS={"LEASE_SECONDS": 4, "HEARTBEAT_SECONDS": 1, "GRACE_SECONDS": 0})
+def test_a_stop_without_a_database_does_not_storm_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[float] = []
+
+    def away(*_: Any, **__: Any) -> Any:
+        tries.append(time.monotonic())
+        raise OperationalError("connection refused")
+
+    obeys.enqueue()
+    with running() as one:
+        wait_until(lambda: one.worker.holdings.running)
+        monkeypatch.setattr(leases, "settle", away)
+        one.end()
+        monkeypatch.undo()
+
+    # For five seconds, twice a second, and once more for each backoff that ends in between.
+    assert 5 <= len(tries) <= 30
+
+
+def test_a_lost_lease_is_told_once() -> None:
+    told: list[Any] = []
+    noop.enqueue()
+    (held,) = Holdings().add(claim(), claimed_at=0.0, lease_seconds=1)
+
+    def hear(**facts: Any) -> None:
+        told.append(facts["job_id"])
+
+    signals.lease_lost.connect(hear)
+    for _ in range(2):
+        lose(held, worker="w1")
+    signals.lease_lost.disconnect(hear)
+
+    assert told == [held.lease.job_id]
