@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -728,3 +729,30 @@ def test_a_lost_lease_is_told_once() -> None:
     signals.lease_lost.disconnect(hear)
 
     assert told == [held.lease.job_id]
+
+
+class Broken(logging.Handler):
+    """A log handler of the site's, such as one that writes to a database that is away."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        CALLS.append(record.module)
+        raise OperationalError("the log is away too")
+
+
+@pytest.fixture
+def _broken_log() -> Iterator[None]:
+    handler = Broken()
+    logging.getLogger("jobs.runtime").addHandler(handler)
+    yield
+    logging.getLogger("jobs.runtime").removeHandler(handler)
+
+
+@pytest.mark.usefixtures("_broken_log")
+def test_a_log_handler_that_fails_ends_no_thread_of_the_engine() -> None:
+    ticker = Failing(refused(""), ValueError("broken"), on_outage=lambda: None)
+
+    for _ in range(3):
+        ticker._turn()
+
+    # Named as the place that had something to say.
+    assert CALLS == ["ticker"] * 3

@@ -12,7 +12,7 @@ from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.db import connections
 
 from ..context import JobContext
-from .execution import call
+from .calling import call
 
 
 class AsyncLoop:

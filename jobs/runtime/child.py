@@ -13,8 +13,9 @@ from django.utils.autoreload import get_child_arguments
 
 from .exits import EXIT_RELOAD, EXPECTED_EXITS
 from .link import LINK, READY, REPLACES, WAITING
+from .logs import log_of
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 READY_SECONDS = 60.0
 STEADY_SECONDS = 30.0

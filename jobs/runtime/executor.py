@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import queue
 import threading
 import time
@@ -19,13 +18,15 @@ from ..outcomes import Expired, Failed, Outcome, Released
 from ..registry import JobDefinition
 from . import atomic, execution
 from .async_loop import AsyncLoop
-from .execution import call, describe, safe_text, tell
+from .calling import call
+from .execution import describe, safe_text, tell
 from .holdings import Held, Holdings
+from .logs import log_of
 from .own_connection import close_idle_handler_connections, tidy_handler_connections
 from .pace import Pace
 from .settler import Settler
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 CARE_SECONDS = 60.0
 

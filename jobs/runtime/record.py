@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import random
 import secrets
@@ -16,9 +15,10 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 
 from .. import __version__, clock, registry
 from ..models import Worker
+from .logs import log_of
 from .plan import Plan
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 LONGEST_PAUSE = 5.0
 SKEW_SECONDS = 1.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import random
 from collections.abc import Callable
 from typing import Any
@@ -13,9 +12,10 @@ from .. import maintenance, schedules
 from ..conf import settings
 from ..maintenance import Survey
 from .claimer import Claimer
+from .logs import log_of
 from .ticker import Ticker
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 
 class Scheduler(Ticker):

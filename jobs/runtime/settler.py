@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import queue
 import time
 from dataclasses import dataclass, field, replace
@@ -15,9 +14,10 @@ from ..leases import Answer, Lease, Settlement
 from ..outcomes import Failed, Failure, Outcome, Verdict, decide
 from .execution import safe_text, tell
 from .holdings import Held, Holdings
+from .logs import log_of
 from .ticker import Ticker
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 BATCH = 500
 LATE_SECONDS = 1.0

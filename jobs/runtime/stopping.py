@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import threading
@@ -11,8 +10,9 @@ from types import FrameType
 from typing import Any
 
 from .exits import EXIT_OK
+from .logs import log_of
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 
 def take_signals(handler: Callable[[int, FrameType | None], Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import random
 import threading
 from collections.abc import Callable
@@ -10,10 +9,11 @@ from collections.abc import Callable
 from django.db import DatabaseError, InterfaceError, connections
 
 from ..conf import settings
+from .logs import log_of
 from .outages import is_outage
 from .own_connection import use_own_connection
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 MOST_FAILURES = 5
 LONGEST_PAUSE = 5.0

@@ -15,6 +15,7 @@ from django.db import DatabaseError, InterfaceError, connections
 from .. import maintenance, signals
 from ..conf import settings
 from ..wakeups import CANCEL, DRAIN, READY, Wakeup
+from .calling import call
 from .claimer import Claimer
 from .execution import tell
 from .executor import Executors
@@ -23,6 +24,7 @@ from .heartbeat import Heartbeat
 from .holdings import Held, Holdings
 from .janitor import Janitor
 from .listener import Listener
+from .logs import log_of
 from .own_connection import use_own_connection
 from .pace import Pace
 from .plan import Plan
@@ -36,7 +38,7 @@ from .syncing import sync_schedules
 from .ticker import Ticker
 from .watch import Watch
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 LOOK_SECONDS = 0.1
 BURST_LOOK_SECONDS = 0.02
@@ -227,7 +229,8 @@ def leave(worker: Worker, code: int) -> None:
 
 
 def _end_at_once(code: int) -> None:
-    logging.shutdown()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    # Each may be closed or broken by now.
+    call(logging.shutdown)
+    call(lambda: sys.stdout.flush())
+    call(lambda: sys.stderr.flush())
     os._exit(code)
