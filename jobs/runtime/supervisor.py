@@ -35,7 +35,11 @@ class Supervisor:
         self._kill_at: float | None = None
 
     def run(self) -> int:
-        """Return the exit code: 76 if all workers were drained; in a burst 1 if one of them could not even start; else 0."""
+        """
+        Return the exit code once all is over.
+
+        76 if all workers were drained; in a burst 1 if one of them could not even start; else 0.
+        """
         take_signals(self._on_signal)
         while not self._is_finished():
             self._start_missing()

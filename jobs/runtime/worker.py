@@ -219,7 +219,11 @@ class Worker:
 
 
 def leave(worker: Worker, code: int) -> None:
-    """End the process: at once where a handler's thread would keep it alive, and soon where one that a handler has started would."""
+    """
+    End the process: at once where a handler's thread would keep it alive.
+
+    Threads that handlers have started get a few seconds.
+    """
     if not worker.all_threads_ended:
         _end_at_once(code)
     last = threading.Timer(EXIT_SECONDS, _end_at_once, [code])
