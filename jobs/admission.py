@@ -20,17 +20,20 @@ from .specs import JobSpec
 
 EARLIEST, LATEST = 1970, 9000
 NO_OPTIONS = Options()
+NOTHING = "{}"
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """
     A job that may be stored. ``values`` are its columns (``delay``, seconds,
-    stands for a ``run_at`` that the database will compute); ``text`` is the
-    same as a JSON object, without what is null.
+    stands for a ``run_at`` that the database will compute). ``usual`` and
+    ``text`` are the same as two JSON objects without what is null: what all
+    jobs of its kind have whose specs do not say otherwise, and the rest.
     """
 
     values: Mapping[str, Any]
+    usual: str
     text: str
 
     @property
@@ -38,9 +41,14 @@ class Candidate:
         key: str | None = self.values.get("unique_key")
         return key
 
+    @property
+    def whole_text(self) -> str:
+        """All columns as one JSON object."""
+        return self.text if self.usual == NOTHING else f"{self.usual[:-1]},{self.text[1:]}"
+
     def having(self, **columns: Any) -> Candidate:
         """Return the same job with these columns, which no spec can decide."""
-        return Candidate({**self.values, **columns}, f"{self.text[:-1]},{payload.dumps(columns)[1:]}")
+        return Candidate({**self.values, **columns}, self.usual, f"{self.text[:-1]},{payload.dumps(columns)[1:]}")
 
 
 def admit(spec: JobSpec, *, vendor: str, allow_unknown: bool = False) -> Candidate:
@@ -60,11 +68,12 @@ def admit(spec: JobSpec, *, vendor: str, allow_unknown: bool = False) -> Candida
         definition.check_arguments(args, keywords)
     usual, usual_text = _usual(str(kind), options, settings.max_attempts)
     own = _own(spec, vendor=vendor)
+    values = {**usual, "metadata": {}, **own, "args": args, "payload": keywords}
     if not own:
-        return Candidate({**usual, "metadata": {}, "args": args, "payload": keywords}, f"{{{usual_text},{written}}}")
-    values = {**usual, **own}
-    text = f"{payload.dumps(values)[:-1]},{written}}}"
-    return Candidate({**values, "metadata": own.get("metadata", {}), "args": args, "payload": keywords}, text)
+        return Candidate(values, usual_text, f"{{{written}}}")
+    if own.keys() & usual.keys():
+        return Candidate(values, NOTHING, f"{payload.dumps({**usual, **own})[:-1]},{written}}}")
+    return Candidate(values, usual_text, f"{payload.dumps(own)[:-1]},{written}}}")
 
 
 def _definition(kind: Any, *, allow_unknown: bool) -> registry.JobDefinition[..., Any] | None:
@@ -115,7 +124,7 @@ def _usual(kind: str, options: Options, max_attempts: int) -> tuple[dict[str, An
     }
     if options.timeout is not None:
         values["timeout"] = seconds(options.timeout, "timeout", least=0.001)
-    return values, payload.dumps(values)[1:-1]
+    return values, payload.dumps(values)
 
 
 def _backoff(value: Any) -> dict[str, Any]:

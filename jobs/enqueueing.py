@@ -10,7 +10,7 @@ from django.db import connections, transaction
 from django.db.models import TextField, Value
 
 from . import clock, sql, states, wakeups
-from .admission import Candidate, admit, stored
+from .admission import NOTHING, Candidate, admit, stored
 from .exceptions import DuplicateJob, InvalidJob
 from .specs import Enqueued, JobSpec
 from .states import LIVE, State
@@ -68,21 +68,24 @@ def _insert_chunk(
             keyed.setdefault(key, index)
     # Rows come back in the order they went in, so those without a key are told apart by place.
     places = iter(unkeyed)
-    for job_id, key, *_ in insert([candidates[index] for index in [*unkeyed, *keyed.values()]], using=using):
+    for job_id, key in insert([candidates[index] for index in [*unkeyed, *keyed.values()]], using=using):
         answers[next(places) if key is None else keyed[key]] = Enqueued(job_id, created=True)
 
 
-def insert(candidates: Iterable[Candidate], *, using: str) -> list[tuple[Any, ...]]:
-    listed = list(candidates)
-    rows = f"[{','.join([candidate.text for candidate in listed])}]"
+def insert(candidates: Sequence[Candidate], *, using: str, returning: str = sql.RETURNING_KEY) -> list[tuple[Any, ...]]:
+    """Insert jobs in one statement, all but those whose unique key is taken; return what it returns of each."""
+    # What most have in common travels once: half of the text, and of the time to read it.
+    usual = next((candidate.usual for candidate in candidates if candidate.usual != NOTHING), NOTHING)
+    rows = [candidate.text if candidate.usual == usual else candidate.whole_text for candidate in candidates]
     connection = connections[using]
-    inserted = sql.fetch(connection, sql.ENQUEUE[connection.vendor], {"rows": rows})
+    statement = sql.ENQUEUE[connection.vendor] + returning
+    inserted = sql.fetch(connection, statement, {"usual": usual, "rows": f"[{','.join(rows)}]"})
     if inserted:
-        wakeups.announce(_wakeups(listed), using=using)
+        wakeups.announce(_wakeups(candidates), using=using)
     return inserted
 
 
-def _wakeups(candidates: list[Candidate]) -> set[Wakeup]:
+def _wakeups(candidates: Sequence[Candidate]) -> set[Wakeup]:
     later = any("delay" in candidate.values or "run_at" in candidate.values for candidate in candidates)
     ready = {Wakeup(wakeups.READY, candidate.values["queue"]) for candidate in candidates}
     return ready | {Wakeup(wakeups.SOON)} if later else ready
@@ -90,7 +93,7 @@ def _wakeups(candidates: list[Candidate]) -> set[Wakeup]:
 
 def _insert_or_meet(model: type[Job], spec: JobSpec, candidate: Candidate, *, using: str) -> Job:
     for _ in range(TRIES):
-        inserted = insert([candidate], using=using)
+        inserted = insert([candidate], using=using, returning=sql.RETURNING_ALL)
         if inserted:
             return _instance(model, candidate, inserted[0], using=using)
         holder = _meet_holder(model, spec, candidate, using=using)
@@ -141,9 +144,9 @@ def _replace(holders: JobQuerySet, candidate: Candidate) -> None:
 
 
 def _instance(model: type[Job], candidate: Candidate, inserted: tuple[Any, ...], *, using: str) -> Job:
-    job_id, _, state, run_at, enqueued_at = inserted
+    job_id, state, run_at, enqueued_at = inserted
     # From the text, so that tuples are lists already, as they will be in the database.
-    values = json.loads(candidate.text)
+    values = json.loads(candidate.whole_text)
     values.pop("delay", None)
     times = {"run_at": run_at, "enqueued_at": enqueued_at, "expires_at": values.get("expires_at")}
     vendor = connections[using].vendor

@@ -13,6 +13,9 @@ from .translating import translated as _
 
 BackoffFunction = Callable[[int, BaseException], Duration]
 
+# Of priorities.
+LOWEST, HIGHEST = -100, 100
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -94,7 +97,7 @@ def check_queue(queue: object) -> None:
 
 def check_priority(priority: object) -> None:
     """Raise ``InvalidJob`` unless ``priority`` is a whole number from -100 to 100."""
-    if isinstance(priority, bool) or not isinstance(priority, int) or not -100 <= priority <= 100:
+    if isinstance(priority, bool) or not isinstance(priority, int) or not LOWEST <= priority <= HIGHEST:
         raise InvalidJob(_("priority=%r is out of range: give -100 to 100 (higher runs first).") % (priority,))
 
 

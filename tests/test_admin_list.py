@@ -18,10 +18,8 @@ from jobs.models import Job
 from jobs.stats import Count, ShownState, claim_order, counts, search
 from tests.jobs import echo, noop
 from tests.leasing import claim, settle
+from tests.plans import assert_cheap
 from tests.test_admin import act, backing_off_job, dead_job, listed, running_job, url
-from tests.test_plans import assert_cheap, crowd
-
-__all__ = ["crowd"]  # a fixture
 
 pytestmark = pytest.mark.django_db
 
@@ -235,7 +233,7 @@ def test_a_place_is_of_its_own_list() -> None:
 def test_the_counts_of_all_states_read_no_more_than_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counts, "MOST", 100)
 
-    assert_cheap(lambda: stats.counts_by_state(using="default"), most=3_000)
+    assert_cheap(lambda: stats.counts_by_state(using="default"))
 
 
 @pytest.mark.usefixtures("crowd")
@@ -245,7 +243,7 @@ def test_going_on_reads_little_of_a_long_list(state: ShownState | None) -> None:
     ordered = jobs.order_by(*(state.order if state else ["-pk"]))
     far = stats.place_of(ordered[9_000], state)
 
-    assert_cheap(lambda: list(stats.beyond(ordered, state, far)[:100]), most=2_000)
+    assert_cheap(lambda: list(stats.beyond(ordered, state, far)[:100]))
 
 
 @pytest.mark.usefixtures("crowd")
@@ -255,7 +253,7 @@ def test_a_page_of_the_pending_jobs_reads_little_wherever_it_is(begin: int) -> N
     (before,) = claim_order.page(jobs, begin, begin + 1)
     place = stats.claim_place(jobs, stats.place_of(before, ShownState.PENDING))
 
-    assert_cheap(lambda: list(claim_order.page(jobs, 0, 100, place)), most=2_000)
+    assert_cheap(lambda: list(claim_order.page(jobs, 0, 100, place)))
 
 
 def test_pending_jobs_are_listed_as_they_are_claimed_and_those_whose_workers_died_among_them(

@@ -12,20 +12,17 @@ from django.test import Client
 from benchmarks import crowd as crowd_of
 from jobs.stats import ShownState, counts, events, queues, search, workers
 from tests.crawling import crawl
-from tests.test_plans import buffers, explain, sequential_scans
+from tests.plans import buffers, explain, sequential_scans
 
-pytestmark = [
-    pytest.mark.django_db,
-    pytest.mark.skipif(connection.vendor != "postgresql", reason="the plans are PostgreSQL's"),
-]
+pytestmark = pytest.mark.django_db
 
 LARGE = {"jobs_job", "jobs_jobrun", "jobs_jobevent"}
-# A walk through one of the crowds costs ten thousand; what earlier tests left dead in the indexes, hundreds.
-MOST_BUFFERS = 3_000
+# A walk through one of the crowds costs ten thousand.
+MOST_BUFFERS = 1_000
 
 
 @pytest.fixture
-def crowd(monkeypatch: pytest.MonkeyPatch) -> None:
+def crowd(new_tables: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """200,000 jobs, and windows and counts that are as small beside them as the real ones beside ten millions."""
     for module, name, size in (
         (counts, "MOST", 150),

@@ -16,10 +16,8 @@ from jobs.operations import Actor
 from jobs.stats import counts, queues
 from tests.jobs import echo, noop
 from tests.leasing import BROKEN, claim, make_worker, settle
+from tests.plans import assert_cheap, seed
 from tests.test_admin import ESCAPED, SCRIPT, backing_off_job, dead_job, running_job, url
-from tests.test_plans import assert_cheap, crowd, seed
-
-__all__ = ["crowd"]  # a fixture
 
 pytestmark = pytest.mark.django_db
 
@@ -237,4 +235,4 @@ def test_looking_at_a_queue_reads_little_of_a_crowded_table(monkeypatch: pytest.
     monkeypatch.setattr(queues, "WINDOW", 100)
     queue = Queue.objects.create(name="bulk")
 
-    assert_cheap(lambda: stats.view_of_queue(queue), most=1_500)
+    assert_cheap(lambda: stats.view_of_queue(queue))

@@ -35,7 +35,7 @@ def forget_handlers() -> Iterator[None]:
 def values_of(spec: JobSpec, vendor: str = "postgresql") -> dict[str, Any]:
     """Return the columns of an admitted spec, having compared them with its text."""
     candidate = admit(spec, vendor=vendor)
-    assert json.loads(candidate.text) == json.loads(json.dumps(candidate.values))
+    assert json.loads(candidate.whole_text) == json.loads(json.dumps(candidate.values))
     return dict(candidate.values)
 
 

@@ -103,10 +103,18 @@ def test_claim_leaves_paused_queues_and_keeps_priority_across_the_others() -> No
     second = noop.using(queue="b", priority=3).enqueue()
     third = noop.using(queue="a", priority=1).enqueue()
 
-    claimed = claim(paused={"paused"}) + claim(paused={"paused"})
+    claimed = claim(paused={"paused"})
 
     assert [one.job_id for one in claimed] == [first.pk, second.pk, third.pk]
     assert claim(paused={"paused"}) == []
+
+
+def test_beside_a_paused_queue_the_oldest_job_of_all_others_comes_first() -> None:
+    waiting = [noop.using(queue=queue).enqueue().pk for queue in ("b", "a", "b", "c", "a")]
+
+    claimed = [claim(slots=1, paused={"paused"}) for _ in waiting]
+
+    assert [one.job_id for (one,) in claimed] == waiting
 
 
 def test_claim_of_listed_queues_leaves_a_paused_one() -> None:

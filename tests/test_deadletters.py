@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import path
@@ -25,8 +25,8 @@ from jobs.stats import deadletters
 from jobs.stats.signatures import CHARS, signature_of, with_signature
 from tests.jobs import echo, noop
 from tests.leasing import claim, settle
+from tests.plans import plans, seed, sequential_scans
 from tests.test_admin import LogIn, listed, log_in, reads, state_of, url
-from tests.test_plans import plans, seed, sequential_scans
 
 __all__ = ["log_in"]  # a fixture
 
@@ -261,11 +261,8 @@ def test_a_slow_page_says_so(admin_client: Client, monkeypatch: pytest.MonkeyPat
     assert admin_client.get(url("deadletter_changelist")).status_code == 503
 
 
-# Emptied with TRUNCATE, or what it leaves in the indexes would cost other tests.
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("new_tables")
 def test_groups_and_their_lists_read_the_index_of_what_has_ended() -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("the plans are PostgreSQL's")
     seed(50_000, state="succeeded")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -278,6 +275,5 @@ def test_groups_and_their_lists_read_the_index_of_what_has_ended() -> None:
         stats.dead_groups(using="default")
         list(stats.died_of(Job.objects.order_by("-finished_at", "-pk"), "No such customer: …")[:100])
 
-    with transaction.atomic():
-        for statement, plan in plans(work):
-            assert sequential_scans(plan) == [], statement
+    for statement, plan in plans(work):
+        assert sequential_scans(plan) == [], statement

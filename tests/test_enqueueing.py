@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from django.db import OperationalError, connection, connections, transaction
 from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 
-from jobs import Backoff, JobSpec, clock
+from jobs import Backoff, JobSpec, clock, job
 from jobs.exceptions import DuplicateJob, InvalidJob
 from jobs.models import Job
 from jobs.specs import Enqueued
@@ -21,6 +22,7 @@ from jobs.states import State
 from jobs.testing import run_jobs
 from tests.jobs import echo, noop
 from tests.leasing import claim, in_threads, settle
+from tests.registering import own_registry
 
 pytestmark = pytest.mark.django_db
 postgresql_only = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite has one writer at a time.")
@@ -52,6 +54,12 @@ def in_shanghai(transactional_db: None) -> Iterator[None]:
         connection.close()
         yield
     connection.close()
+
+
+def columns(pk: int) -> dict[str, Any]:
+    """Return what is stored of a job, but for what is every job's own."""
+    (row,) = Job.objects.filter(pk=pk).values()
+    return {name: value for name, value in row.items() if name not in {"id", "run_at", "enqueued_at"}}
 
 
 def test_a_job_is_pending_at_once_and_says_that_it_was_created() -> None:
@@ -438,6 +446,21 @@ def test_many_take_every_option_of_one() -> None:
 
     job = Job.objects.get(pk=answer.id)
     assert (job.state, job.queue, job.priority, job.timeout) == (State.SCHEDULED, "mail", 0, 5.0)
+
+
+@pytest.mark.parametrize("order", [*permutations(range(4))], ids=str)
+def test_each_of_many_kinds_keeps_what_is_usual_for_it(order: tuple[int, ...]) -> None:
+    with own_registry():
+        job("mail", queue="mail", priority=5, max_attempts=3, timeout=60, backoff=9)(lambda: None)
+        job("quick")(lambda: None)
+        specs = [JobSpec("quick"), JobSpec("mail"), JobSpec("mail", timeout=7), JobSpec("quick", queue="own")]
+        # As each would be stored by itself.
+        alone = [columns(Job.objects.enqueue(spec).pk) for spec in specs]
+
+        together = [answer.id for answer in Job.objects.enqueue_many([specs[place] for place in order])]
+
+    assert [columns(pk) for pk in together] == [alone[place] for place in order]
+    assert [row["timeout"] for row in alone] == [None, 60, 7, None]
 
 
 def test_one_conflict_of_many_that_raises_leaves_none() -> None:

@@ -11,6 +11,7 @@ from .claiming import Claimed, claim, claim_suspect, stray_leases, suspects
 from .renewal import Beat, Renewal, renew
 from .rescue import Rescued, rescue
 from .settlement import Answer, Lease, Settlement, is_settled, release, settle
+from .trail import Trail
 
 __all__ = [
     "Answer",
@@ -20,6 +21,7 @@ __all__ = [
     "Renewal",
     "Rescued",
     "Settlement",
+    "Trail",
     "claim",
     "claim_suspect",
     "is_settled",

@@ -15,10 +15,12 @@ from .. import clock, sql, states
 from ..models import Job
 from ..models.job import READY
 from ..models.queryset import JobQuerySet
+from ..options import HIGHEST
 from ..outcomes import EXPIRED
 from ..retry import Backoff
 from ..states import State
 from .settlement import Lease
+from .trail import Place, Trail
 
 J = TypeVar("J", list[Any], dict[str, Any])
 
@@ -45,6 +47,12 @@ class Claimed(NamedTuple):
     expires_in: timedelta | None
     cron_id: int | None
     scheduled_for: datetime | None
+    priority: int
+    run_at: datetime
+
+    @property
+    def place(self) -> Place:
+        return Place(self.priority, self.run_at, self.job_id)
 
     @property
     def args(self) -> list[Any]:
@@ -98,6 +106,8 @@ COLUMNS = (
     "expires_in",
     "cron_id",
     "scheduled_for",
+    "priority",
+    "run_at",
 )
 
 
@@ -108,6 +118,7 @@ def claim(
     slots: int,
     ahead: int = 0,
     paused: Collection[str] = (),
+    trail: Trail | None = None,
     lease_seconds: float,
     using: str,
 ) -> tuple[list[Claimed], list[Claimed]]:
@@ -120,13 +131,15 @@ def claim(
     second has not, and an expired lease will cost those jobs nothing. A job
     that was stranded once before is only given a slot, and one with losses
     only by ``claim_suspect``. Jobs past their ``expires_at`` are cancelled.
+    With a ``trail``, which remembers where claims ended, those after a slow
+    one may go on from there.
     """
+    trail = trail or Trail()
     with transaction.atomic(using=using):
         rows: list[Claimed] = []
-        for source in _sources(queues, paused, using=using):
-            rows += _locked(
-                source.exclude(pk__in=[row.job_id for row in rows]) if rows else source, slots + ahead - len(rows)
-            )
+        for name, source in _sources(queues, paused, using=using):
+            others = source.exclude(pk__in=[row.job_id for row in rows]) if rows else source
+            rows += trail.lock(name, others, slots + ahead - len(rows), by=_locked)
             if len(rows) >= slots + ahead:
                 break
         ready = _without_expired(rows, using=using)
@@ -166,24 +179,31 @@ def _ordered(jobs: JobQuerySet) -> JobQuerySet:
     return jobs.order_by(F("priority").desc(), "run_at", "pk")
 
 
-def _sources(queues: Sequence[str], paused: Collection[str], *, using: str) -> Iterator[Any]:
-    """Yield querysets, each flat through one index, whose rows together come in the order of the claim."""
+def _sources(queues: Sequence[str], paused: Collection[str], *, using: str) -> Iterator[tuple[str, JobQuerySet]]:
+    """Yield querysets by queue, each flat through one index, whose rows together come in the order of the claim."""
     ready = _ordered(Job.objects.using(using).filter(READY))
     if queues:
-        yield from (ready.filter(queue=queue) for queue in queues if queue not in paused)
+        yield from ((queue, ready.filter(queue=queue)) for queue in queues if queue not in paused)
     elif not paused:
-        yield ready
+        yield "", ready
     else:
-        heads = [(queue, best) for queue, best in _queue_heads(using) if queue not in paused]
-        for least in sorted({best for _, best in heads}, reverse=True):
-            yield from (ready.filter(queue=queue, priority__gte=least) for queue, best in heads if best >= least)
+        yield from _levels(ready, paused, using=using)
 
 
-def _queue_heads(using: str) -> list[tuple[str, int]]:
-    return [(queue, best) for queue, best in sql.fetch(connections[using], sql.QUEUE_HEADS)]
+def _levels(ready: JobQuerySet, paused: Collection[str], *, using: str) -> Iterator[tuple[str, JobQuerySet]]:
+    """Yield what is ready in queues that are not paused, priority by priority, the queue with the oldest job first."""
+    below = HIGHEST + 1
+    while heads := [head for head in _heads(below, using=using) if head[0] not in paused]:
+        below = heads[0][1]
+        yield from ((queue, ready.filter(queue=queue, priority=below)) for queue, best in heads if best == below)
 
 
-def _locked(source: Any, limit: int) -> list[Claimed]:
+def _heads(below: int, *, using: str) -> list[tuple[str, int]]:
+    """Return the queues that have ready jobs below a priority, and the best priority of those in each."""
+    return [(queue, best) for queue, best in sql.fetch(connections[using], sql.QUEUE_HEADS, {"below": below})]
+
+
+def _locked(source: JobQuerySet, limit: int) -> list[Claimed]:
     rows = source.locked().annotate(
         next_claim_no=F("claim_no") + 1,
         next_attempt=F("attempt") + 1,

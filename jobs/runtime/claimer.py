@@ -25,6 +25,9 @@ from .ticker import Ticker
 
 STALL_SECONDS = 0.15
 LOOK_SECONDS = 0.05
+# A claim that found all there was is not repeated at once: it would find
+# nothing, and keep the interpreter from the slots that are about to begin.
+LULL_SECONDS = 0.02
 
 
 class Claimer(Ticker):
@@ -53,9 +56,11 @@ class Claimer(Ticker):
         self._paused_read = -1e9
         self.queues_met: set[str] = set()
         self._dry = False
+        self._lull_until = 0.0
         self._draining = False
         self._in_doubt = False
         self._suspects = SuspectWatch()
+        self._trail = leases.Trail()
 
     def note_survey(self, seen: Survey) -> None:
         """Take in what the scheduler saw."""
@@ -70,7 +75,7 @@ class Claimer(Ticker):
 
     def note_room(self, waiting: int) -> None:
         """Wake up if the slots could use more than the ``waiting`` jobs; called for every job, so cheap."""
-        if waiting <= self._pace.ahead // 2 and not self._dry:
+        if waiting <= self._pace.ahead // 2 and not self._dry and time.monotonic() >= self._lull_until:
             self.wake()
 
     def drain(self) -> None:
@@ -106,14 +111,20 @@ class Claimer(Ticker):
             slots=slots,
             ahead=ahead,
             paused=self._paused_queues(),
+            trail=self._trail,
             lease_seconds=settings.lease_seconds,
             using=self.using,
         )
         self._in_doubt = False
         if now:
             self._dry = False
-        self._hand_out([*now, *later], sent)
-        return 0.0 if now or later else self._poll_seconds()
+        found = [*now, *later]
+        if len(found) < slots + ahead:
+            self._lull_until = time.monotonic() + LULL_SECONDS
+        self._hand_out(found, sent)
+        if len(found) == slots + ahead:
+            return 0.0
+        return LULL_SECONDS if found else self._poll_seconds()
 
     def _room(self) -> tuple[int, int]:
         """Return how many jobs could start now, and how many more are worth having ahead."""

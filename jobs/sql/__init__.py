@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .inserting import DECIDE, ENQUEUE
+from .inserting import DECIDE, ENQUEUE, RETURNING_ALL, RETURNING_KEY
 from .leasing import RENEW_POSTGRESQL, SETTLE_POSTGRESQL, TAKE_POSTGRESQL
 from .looking import OLDEST_READY, QUEUE_HEADS, SURVEY
 from .sessions import (
@@ -34,6 +34,8 @@ __all__ = [
     "QUEUE_HEADS",
     "READ_COMMITTED_POSTGRESQL",
     "RENEW_POSTGRESQL",
+    "RETURNING_ALL",
+    "RETURNING_KEY",
     "SETTLE_POSTGRESQL",
     "SURVEY",
     "SYNC_PATIENCE_POSTGRESQL",

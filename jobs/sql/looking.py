@@ -39,8 +39,8 @@ SELECT (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses = 0 ORDER BY p
 
 SURVEY = {"postgresql": SURVEY_POSTGRESQL, "sqlite": SURVEY_SQLITE}
 
-# A loose index scan: one probe of job_claim_queue for each queue that has
-# ready jobs, with the best priority in it.
+# A loose index scan: two probes of job_claim_queue for each queue that has
+# ready jobs. What comes first in each below a priority, in the order of the claim.
 QUEUE_HEADS = """
 WITH RECURSIVE name (queue) AS (
     SELECT MIN(queue) FROM jobs_job WHERE state = 'pending' AND losses = 0
@@ -48,10 +48,12 @@ WITH RECURSIVE name (queue) AS (
     SELECT (SELECT MIN(queue) FROM jobs_job WHERE state = 'pending' AND losses = 0 AND queue > name.queue)
       FROM name WHERE name.queue IS NOT NULL
 )
-SELECT queue, (SELECT priority FROM jobs_job
-                WHERE state = 'pending' AND losses = 0 AND queue = name.queue
-                ORDER BY priority DESC, run_at, id LIMIT 1)
-  FROM name WHERE queue IS NOT NULL
+SELECT head.queue, head.priority
+  FROM name JOIN jobs_job AS head
+    ON head.id = (SELECT id FROM jobs_job
+                   WHERE state = 'pending' AND losses = 0 AND queue = name.queue AND priority < %(below)s
+                   ORDER BY priority DESC, run_at, id LIMIT 1)
+ ORDER BY head.priority DESC, head.run_at, head.id
 """
 
 # For people: the oldest ready job of each priority in use in some queues,

@@ -16,10 +16,10 @@ from typing import Any
 
 from django.db.models import Q
 
+from ..models.places import comes_after
 from ..models.queryset import JobQuerySet
 from . import counts
 from .counts import CLAIM_ORDER, Count
-from .places import comes_after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,10 +15,10 @@ from django.db.models.functions import Coalesce
 from ..admission import check_moment
 from ..exceptions import InvalidJob
 from ..models import Job
+from ..models.places import comes_after
 from ..models.queryset import JobQuerySet
 from . import claim_order
 from .claim_order import Place
-from .places import comes_after
 from .search import as_id
 from .signs import ShownState
 
