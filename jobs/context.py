@@ -113,15 +113,18 @@ class JobContext:
 
     def stop(self, reason: RunStopped) -> None:
         """Make ``check()`` raise ``reason`` from now on; the first reason stays. Called by the worker."""
-        if self._stop is None:
-            self._stop = reason
-            if self._when_stopped is not None:
-                self._when_stopped()
+        with self._lock:
+            if self._stop is not None:
+                return
+            self._stop, callback = reason, self._when_stopped
+        if callback is not None:
+            callback()
 
     def when_stopped(self, callback: Callable[[], object]) -> None:
-        """Call ``callback`` once the run is told to stop, at once if it has been already. Used for async handlers."""
-        self._when_stopped = callback
-        if self._stop is not None:
+        """Call ``callback`` once, when the run is told to stop, at once if it has been already. Used for async handlers."""
+        with self._lock:
+            self._when_stopped, is_stopped = callback, self._stop is not None
+        if is_stopped:
             callback()
 
     def snapshot(self) -> tuple[dict[str, Any] | None, str]:

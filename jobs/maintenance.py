@@ -200,7 +200,12 @@ def _old(name: str, kept: float, *, using: str) -> list[QuerySet[Any]]:
             ended = BulkOperation.objects.using(using).filter(finished_at__lt=cutoff)
             return [JobEvent.objects.using(using).filter(at__lt=cutoff), ended]
         case "workers":
-            return [Worker.objects.using(using).filter(heartbeat_at__lt=cutoff)]
+            # Never one that may still be at work.
+            return [
+                Worker.objects.using(using).filter(
+                    heartbeat_at__lt=clock.in_seconds(-max(kept, settings.lease_seconds))
+                )
+            ]
         case _:
             return [Job.objects.using(using).filter(state=name, finished_at__isnull=False, finished_at__lt=cutoff)]
 

@@ -3,7 +3,9 @@
 import importlib
 import os
 import signal
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from jobs import JobContext, job
 
@@ -84,3 +86,26 @@ def deaf(ctx: JobContext, seconds: float) -> int:
 def relay(seconds: float) -> None:
     """Have a ``mark`` run after so many seconds."""
     mark.using(delay=seconds).enqueue()
+
+
+@job("linger")
+def linger(seconds: float) -> None:
+    """Leave a thread behind that Python would wait for at its end, for so many seconds."""
+    ThreadPoolExecutor().submit(time.sleep, seconds)
+
+
+@job("fork")
+def fork(code: int) -> int:
+    """Have a child of this process come back out of the handler; return how it ended, or -1 if it had to be killed."""
+    child = os.fork()
+    if child == 0:
+        sys.exit(code)
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return -1

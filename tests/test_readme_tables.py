@@ -33,7 +33,7 @@ TABLES = {
     "enqueue option": {field.name for field in fields(JobSpec)} - {"kind", "payload"},
     "outcome": set(models.JobRun.Outcome.values),
     "`runworkers` option": set(pages.parser("runworkers")._option_string_actions) - OF_DJANGO,
-    "exit code": {"130", "143", *(str(code) for name, code in vars(exits).items() if name.startswith("EXIT_"))},
+    "exit code": {"129", "130", "143", *(str(code) for name, code in vars(exits).items() if name.startswith("EXIT_"))},
     "permission": {f"jobs.{codename}" for model in MODELS for codename, _ in _get_all_permissions(model._meta)},
     "subcommand": set(pages.parser("jobs")._subparsers._group_actions[0].choices),
     "key": {field.name.upper() for field in fields(conf.Settings)},

@@ -185,3 +185,15 @@ def test_two_rescuers_at_once_rescue_each_job_once(transactional_db: None) -> No
     rescued = [one.lease for one in [*first, *second, *rescue()]]
     assert len(rescued) == len(set(rescued)) == 50
     assert JobRun.objects.filter(outcome="lost").count() == 50
+
+
+def test_jobs_whose_rescue_the_database_refuses_hide_no_later_one() -> None:
+    jobs = [noop.enqueue() for _ in range(3)]
+    silence(*(one.lease for one in claim()))
+    for job in jobs[:2]:
+        # Which no engine would have written: there can be no second run of a claim.
+        JobRun.objects.create(job=job, claim_no=1, attempt=1, outcome="lost", finished_at=clock.now())
+
+    rescued = leases.rescue(limit=2, using="default")
+
+    assert [one.lease.job_id for one in rescued] == [jobs[2].pk]

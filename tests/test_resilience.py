@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import threading
+import time
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection, connections, transaction
 from django.test import override_settings
+from django.utils import timezone, translation
 
 from jobs import JobContext, Retry, Snooze, clock, job, leases, maintenance, operations, signals
+from jobs.exceptions import CancelRequested
 from jobs.leases import Settlement
 from jobs.models import Job, JobRun, Queue, Worker
 from jobs.outcomes import Succeeded
+from jobs.runtime import executor, record
+from jobs.runtime.executor import context_of
 from jobs.runtime.holdings import Holdings
+from jobs.runtime.own_connection import use_own_connection
+from jobs.runtime.plan import Plan
 from jobs.runtime.scheduler import Scheduler
 from jobs.runtime.settler import Settler
 from jobs.runtime.ticker import Ticker
+from jobs.runtime.watch import lose
+from jobs.runtime.worker import Worker as RuntimeWorker
 from jobs.states import State
 from tests.jobs import echo, noop
-from tests.leasing import claim, elsewhere, silence
+from tests.leasing import claim, elsewhere, in_threads, make_worker, silence
 from tests.pooler import needs_a_session
 from tests.working import burst, running, wait_until
 
@@ -374,3 +385,374 @@ def test_who_survives_an_outage_is_back_before_others_may_rescue(heartbeat: floa
         pauses = [ticker._backoff(turns) for turns in range(1, 2_000)]
 
     assert longest / 2 <= max(pauses) <= longest
+
+
+@job("resilience.exit_in_a_task")
+async def exits_in_a_task() -> None:
+    async def inner() -> None:
+        raise SystemExit(1)
+
+    await asyncio.create_task(inner())
+
+
+@job("resilience.stop_the_loop")
+async def stops_the_loop() -> None:
+    asyncio.get_running_loop().stop()
+
+
+@job("resilience.async")
+async def is_async() -> str:
+    await asyncio.sleep(0.01)
+    return "done"
+
+
+@pytest.mark.parametrize("culprit", [exits_in_a_task, stops_the_loop])
+def test_nothing_that_a_handler_does_to_the_event_loop_keeps_others_from_it(culprit: Any) -> None:
+    culprit.using(max_attempts=1, priority=100).enqueue()
+    others = [is_async.enqueue() for _ in range(3)]
+
+    code = burst(concurrency=2)
+
+    assert code == 0
+    assert [Job.objects.get(pk=one.pk).result for one in others] == ["done"] * 3
+
+
+@job("resilience.activate")
+def activates() -> None:
+    translation.activate("de")
+    timezone.activate("Asia/Tokyo")
+
+
+@job("resilience.language")
+def language() -> list[Any]:
+    return [translation.get_language(), timezone.get_current_timezone_name()]
+
+
+def test_what_a_handler_activates_stays_with_it() -> None:
+    before = language.enqueue()
+    activates.enqueue()
+    after = language.enqueue()
+
+    burst(concurrency=1)
+
+    assert Job.objects.get(pk=after.pk).result == Job.objects.get(pk=before.pk).result == ["en-us", "UTC"]
+
+
+def test_a_connection_that_cannot_be_tidied_costs_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise RuntimeError("a backend of the site's own")
+
+    monkeypatch.setattr(executor, "tidy_handler_connections", fail)
+    one = echo.enqueue(1)
+
+    burst(concurrency=1)
+
+    one.refresh_from_db()
+    assert (one.state, one.result) == (State.SUCCEEDED, 1)
+
+
+@on_postgresql
+def test_two_outages_in_a_row_lose_count_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first takes the answer of a COMMIT, the second that to the question whether it was one."""
+    jobs = [noop.enqueue() for _ in range(3)]
+    holdings = Holdings()
+    held = holdings.add(claim(), claimed_at=0.0, lease_seconds=1e9)
+    settler = Settler(holdings, worker="w1", using="default", on_outage=lambda: None, on_death=lambda reason: None)
+    settle, is_settled = leases.settle, leases.is_settled
+
+    def cut_off_after(whole: Any) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
+            whole(*args, **options)
+            raise OperationalError("server closed the connection unexpectedly")
+
+        return call
+
+    for one in held:
+        settler.submit(one, Succeeded(None))
+    for name, whole in (("settle", settle), ("is_settled", is_settled)):
+        with monkeypatch.context() as patch:
+            patch.setattr(leases, name, cut_off_after(whole))
+            with pytest.raises(OperationalError):
+                settler.run_once()
+    settler.run_once()
+
+    assert (holdings.refused, len(holdings), Job.objects.succeeded().count()) == (0, 0, len(jobs))
+
+
+@job("resilience.obey", takes_context=True, timeout=0.3)
+def obeys(ctx: JobContext) -> None:
+    while not GATE.wait(0.01):
+        if ctx.should_stop:
+            CALLS.append(type(ctx.stop_reason).__name__)
+            break
+
+
+@on_postgresql
+@override_settings(JOBS=FAST | {"HEARTBEAT_SECONDS": 0.2, "STOP_GRACE_SECONDS": 60})
+def test_a_handler_hears_of_its_timeout_while_the_database_keeps_the_heartbeat_waiting() -> None:
+    obeys.using(max_attempts=1).enqueue()
+
+    with running():
+        wait_until(lambda: Job.objects.running().exists())
+        with elsewhere("LOCK TABLE jobs_job IN ACCESS EXCLUSIVE MODE"):
+            wait_until(lambda: CALLS, seconds=5)
+
+    assert CALLS == ["TimedOut"]
+
+
+def test_a_shutdown_that_hands_a_job_back_keeps_a_slot_from_starting_it() -> None:
+    noop.enqueue()
+    holdings = Holdings()
+    (held,) = holdings.add(claim(), claimed_at=0.0, lease_seconds=1e9)
+
+    holdings.close()
+
+    assert not holdings.start(held, context_of(held))
+    assert (held.context, holdings.begun, holdings.running) == (None, 0, 0)
+
+
+def test_a_job_that_is_being_handed_back_is_not_started() -> None:
+    noop.enqueue()
+    holdings = Holdings()
+    (held,) = holdings.add(claim(), claimed_at=0.0, lease_seconds=1e9)
+    held.is_settling = True
+
+    assert not holdings.start(held, context_of(held))
+
+
+class Failing(Ticker):
+    """Fails with each of ``errors`` in turn, and then no more."""
+
+    name = "failing"
+
+    def __init__(self, *errors: Exception, **ticker: Any) -> None:
+        super().__init__(using="default", on_death=lambda reason: None, **ticker)
+        self._errors = list(errors)
+
+    def run_once(self) -> float:
+        if self._errors:
+            raise self._errors.pop(0)
+        return 0.0
+
+
+def refused(sqlstate: str) -> OperationalError:
+    """An error as the backend wraps it, with the cause that knows its SQLSTATE."""
+    error, cause = OperationalError("refused"), Exception("refused")
+    cause.sqlstate = sqlstate  # type: ignore[attr-defined]
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "outages"),
+    [("", 2), ("57P01", 2), ("53300", 2), ("08006", 2), ("25006", 2), ("57014", 0), ("55P03", 0), ("40P01", 0)],
+)
+def test_an_outage_is_told_when_it_begins_and_ends_and_a_failed_statement_is_none(sqlstate: str, outages: int) -> None:
+    """Whoever is told rescues nobody for a heartbeat, so that one part's endless trouble must not be told for ever."""
+    told: list[None] = []
+    ticker = Failing(*(refused(sqlstate) for _ in range(5)), on_outage=lambda: told.append(None))
+
+    for _ in range(5):
+        ticker._turn()
+    assert len(told) == outages / 2
+    ticker._turn()
+    ticker._turn()
+
+    assert len(told) == outages
+
+
+def test_a_renewal_that_fails_counts_as_an_outage_whatever_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise refused("57014")
+
+    worker = RuntimeWorker(Plan())
+    noop.enqueue()
+    worker.holdings.add(claim(), claimed_at=time.monotonic(), lease_seconds=30)
+    monkeypatch.setattr(leases, "renew", fail)
+    worker.heartbeat.beat_now()
+
+    worker.heartbeat._turn()
+
+    assert worker._find_last_outage() > worker._started
+
+
+def test_a_worker_that_had_to_wait_for_the_database_gives_others_a_heartbeat_to_renew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real, waits = record.clock_skew, []
+
+    def away_at_first(using: str) -> float:
+        if len(waits) < 2:
+            raise OperationalError("the database system is starting up")
+        return real(using)
+
+    monkeypatch.setattr(record, "clock_skew", away_at_first)
+    worker = RuntimeWorker(Plan(burst=True), on_wait=lambda: waits.append(worker._find_last_outage()))
+    in_threads(worker.run)
+
+    assert len(waits) == 3
+    assert waits == sorted(waits)
+    assert worker._find_last_outage() == waits[-1] > worker._started
+
+
+def test_a_freeze_is_found_by_whoever_wakes_first() -> None:
+    worker = RuntimeWorker(Plan())
+    worker.watch._last_look -= 3600
+
+    assert time.monotonic() - worker._find_last_outage() < 10
+
+
+def test_a_beat_asked_for_during_another_comes_right_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cancel may be announced when its row has just been renewed."""
+    worker = RuntimeWorker(Plan())
+    noop.enqueue()
+    worker.holdings.add(claim(), claimed_at=time.monotonic(), lease_seconds=30)
+    whole = leases.renew
+
+    def renew(*args: Any, **options: Any) -> Any:
+        renewals = whole(*args, **options)
+        worker.heartbeat.beat_now()
+        return renewals
+
+    monkeypatch.setattr(leases, "renew", renew)
+    worker.heartbeat.beat_now()
+
+    assert worker.heartbeat.run_once() == 0
+
+
+def test_a_job_announced_during_a_claim_is_claimed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = RuntimeWorker(Plan())
+    whole = leases.claim
+
+    def claim_too_early(*args: Any, **options: Any) -> Any:
+        given = whole(*args, **options)
+        noop.enqueue()
+        worker.claimer.note_ready()
+        return given
+
+    monkeypatch.setattr(leases, "claim", claim_too_early)
+    worker.claimer.run_once()
+    monkeypatch.setattr(leases, "claim", whole)
+    worker.claimer.run_once()
+
+    assert len(worker.holdings) == 1
+
+
+def test_a_worker_whose_row_was_deleted_writes_it_anew() -> None:
+    with running() as one:
+        wait_until(lambda: Worker.objects.exists())
+        Worker.objects.all().delete()
+        row = wait_until(lambda: Worker.objects.first())
+
+    assert row.name == one.worker.name
+
+
+@override_settings(JOBS=FAST | {"RETENTION": {"workers": 0}})
+def test_prune_leaves_the_row_of_a_worker_that_may_be_at_work() -> None:
+    make_worker("live", heartbeat_at=clock.in_seconds(-2))
+    make_worker("gone", heartbeat_at=clock.in_seconds(-4))
+
+    dict(maintenance.prune(using="default"))
+
+    assert [worker.name for worker in Worker.objects.all()] == ["live"]
+
+
+def test_a_job_cancelled_before_its_handler_was_called_is_not_started() -> None:
+    worker = RuntimeWorker(Plan())
+    one = again.enqueue()
+    (held,) = worker.holdings.add(claim(), claimed_at=time.monotonic(), lease_seconds=30)
+    one.cancel()
+
+    worker.heartbeat.beat_now()
+    worker.heartbeat.run_once()
+    worker.executors._handle(held)
+    worker.settler.run_once()
+
+    one.refresh_from_db()
+    assert (one.state, one.attempt, CALLS) == (State.CANCELLED, 0, [])
+
+
+def test_a_cancel_that_comes_just_before_the_call_reaches_the_handler() -> None:
+    noop.enqueue()
+    holdings = Holdings()
+    (held,) = holdings.add(claim(), claimed_at=0.0, lease_seconds=1e9)
+    context = context_of(held)
+
+    held.stop(CancelRequested())
+    holdings.start(held, context)
+
+    assert isinstance(context.stop_reason, CancelRequested)
+
+
+@on_postgresql
+@override_settings(JOBS={"LEASE_SECONDS": 86_400})
+def test_a_long_lease_is_no_reason_to_wait_for_hours_for_a_server_that_has_vanished() -> None:
+    def options() -> Any:
+        use_own_connection("default")
+        return connections["default"].settings_dict["OPTIONS"]
+
+    (chosen,) = in_threads(options)
+
+    assert (chosen["connect_timeout"], chosen["tcp_user_timeout"]) == (30, 30_000)
+
+
+@override_settings(JOBS={"LEASE_SECONDS": 4, "HEARTBEAT_SECONDS": 1, "GRACE_SECONDS": 0})
+def test_a_stop_without_a_database_does_not_storm_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[float] = []
+
+    def away(*_: Any, **__: Any) -> Any:
+        tries.append(time.monotonic())
+        raise OperationalError("connection refused")
+
+    obeys.enqueue()
+    with running() as one:
+        wait_until(lambda: one.worker.holdings.running)
+        monkeypatch.setattr(leases, "settle", away)
+        one.end()
+        monkeypatch.undo()
+
+    # For five seconds, twice a second, and once more for each backoff that ends in between.
+    assert 5 <= len(tries) <= 30
+
+
+def test_a_lost_lease_is_told_once() -> None:
+    told: list[Any] = []
+    noop.enqueue()
+    (held,) = Holdings().add(claim(), claimed_at=0.0, lease_seconds=1)
+
+    def hear(**facts: Any) -> None:
+        told.append(facts["job_id"])
+
+    signals.lease_lost.connect(hear)
+    for _ in range(2):
+        lose(held, worker="w1")
+    signals.lease_lost.disconnect(hear)
+
+    assert told == [held.lease.job_id]
+
+
+class Broken(logging.Handler):
+    """A log handler of the site's, such as one that writes to a database that is away."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        CALLS.append(record.module)
+        raise OperationalError("the log is away too")
+
+
+@pytest.fixture
+def _broken_log() -> Iterator[None]:
+    handler = Broken()
+    logging.getLogger("jobs.runtime").addHandler(handler)
+    yield
+    logging.getLogger("jobs.runtime").removeHandler(handler)
+
+
+@pytest.mark.usefixtures("_broken_log")
+def test_a_log_handler_that_fails_ends_no_thread_of_the_engine() -> None:
+    ticker = Failing(refused(""), ValueError("broken"), on_outage=lambda: None)
+
+    for _ in range(3):
+        ticker._turn()
+
+    # Named as the place that had something to say.
+    assert CALLS == ["ticker"] * 3

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from jobs import clock
 from jobs.models import Job, JobRun, Worker
 from jobs.states import State
-from tests.jobs import deaf, echo, kill_worker, noop, stay, wait
+from tests.jobs import deaf, echo, fork, kill_worker, linger, noop, stay, wait
 from tests.models import Mark
 from tests.processes import WorkerProcess
 from tests.working import wait_until
@@ -51,7 +51,7 @@ def test_queues_are_the_only_ones_served(start: Start) -> None:
     assert Job.objects.get(pk=other.pk).state == State.PENDING
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_lets_a_running_job_finish(start: Start, number: signal.Signals) -> None:
     job = wait.enqueue(0.7)
 
@@ -62,6 +62,66 @@ def test_a_signal_lets_a_running_job_finish(start: Start, number: signal.Signals
 
     job.refresh_from_db()
     assert (code, job.state, job.result) == (0, State.SUCCEEDED, worker.pid)
+
+
+def test_what_nohup_has_started_survives_the_end_of_its_terminal(database_url: str) -> None:
+    with WorkerProcess(database_url, before=["nohup"]) as worker:
+        worker.wait_until_live()
+        worker.send(signal.SIGHUP)
+        job = echo.enqueue(1)
+        wait_until(lambda: Job.objects.get(pk=job.pk).state == State.SUCCEEDED)
+        worker.send(signal.SIGTERM)
+        code = worker.wait()
+
+    assert code == 0
+
+
+def test_a_process_that_is_to_be_replaced_finishes_what_it_runs_however_long_that_takes(start: Start) -> None:
+    job = wait.enqueue(1.5)
+    rest = noop.enqueue()
+
+    with start("--max-jobs", "1", "--concurrency", "1", "--grace", "0") as worker:
+        code = worker.wait()
+
+    assert (code, Job.objects.get(pk=job.pk).state) == (0, State.SUCCEEDED)
+    assert (Job.objects.get(pk=rest.pk).state, Job.objects.get(pk=rest.pk).attempt) == (State.PENDING, 0)
+
+
+@pytest.mark.parametrize(
+    ("grace", "seconds", "outcome"), [("20", 1.5, "succeeded"), ("0", 60, "released")], ids=["in time", "too long"]
+)
+def test_the_first_signal_to_a_process_that_is_to_be_replaced_begins_the_grace(
+    start: Start, grace: str, seconds: float, outcome: str
+) -> None:
+    job = wait.enqueue(seconds)
+
+    with start("--max-jobs", "1", "--grace", grace) as worker:
+        wait_until(lambda: Worker.objects.filter(draining_at__isnull=False).exists())
+        worker.send(signal.SIGTERM)
+        code = worker.wait()
+
+    assert code == 0
+    assert [run.outcome for run in JobRun.objects.filter(job=job)] == [outcome]
+
+
+def test_a_thread_that_a_handler_has_left_behind_does_not_keep_the_process(start: Start) -> None:
+    linger.enqueue(60)
+
+    with start("--burst") as worker:
+        code = worker.wait(20)
+
+    assert (code, Job.objects.get().state) == (0, State.SUCCEEDED)
+
+
+def test_a_child_that_a_handler_forked_ends_where_the_handler_does(start: Start) -> None:
+    jobs = [fork.enqueue(3), *(echo.enqueue(number) for number in range(5))]
+
+    with start("--burst", "--concurrency", "1") as worker:
+        code = worker.wait()
+
+    assert code == 0
+    assert [Job.objects.get(pk=job.pk).result for job in jobs] == [3, 0, 1, 2, 3, 4]
+    assert JobRun.objects.count() == len(jobs)
 
 
 def test_an_idle_worker_stops_at_once(start: Start) -> None:
@@ -173,6 +233,8 @@ def test_a_handler_deaf_to_its_timeout_makes_the_process_exit_with_75(start: Sta
         (["--concurrency", "0"], "'0' is not a whole number from 1 to 1000000."),
         (["--queues", "a\x00b"], "is no queue name"),
         (["--grace", "-1"], "'-1' is not a number of seconds"),
+        (["--max-age", "0"], "'0' would end every process before its first job."),
+        (["--max-rss", "1"], r"--max-rss=1 leaves no room: the process has \d+ MiB before its first job."),
         (["--database", "nowhere"], "--database='nowhere' is not in DATABASES"),
     ],
 )

@@ -6,13 +6,19 @@ import itertools
 import os
 import signal
 import socket
-from collections.abc import Callable
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from jobs.models import Job, JobRun, Worker
-from jobs.runtime.supervisor import stop_without_supervisor, tell_ready
+from jobs.runtime import child as child_module
+from jobs.runtime.child import Child
+from jobs.runtime.link import stop_without_supervisor, tell_ready
+from jobs.runtime.supervisor import Supervisor
 from jobs.states import State
 from tests.jobs import deaf, echo, kill_worker, noop, stay, wait
 from tests.models import Mark
@@ -84,6 +90,115 @@ def test_a_process_is_replaced_after_max_jobs(start: Start) -> None:
         supervisor.wait()
 
     assert len(set(JobRun.objects.values_list("worker", flat=True))) == 4
+
+
+def test_a_burst_replaces_processes_until_nothing_is_due(start: Start) -> None:
+    jobs = [noop.enqueue() for _ in range(5)]
+
+    with start("--processes", "2", "--burst", "--concurrency", "1", "--max-jobs", "2") as supervisor:
+        code = supervisor.wait(60)
+
+    assert (code, Job.objects.succeeded().count()) == (0, len(jobs))
+
+
+def test_a_burst_whose_processes_cannot_start_ends_with_1(tmp_path: Path) -> None:
+    with WorkerProcess(f"sqlite:///{tmp_path}/empty.sqlite3", "--processes", "2", "--burst") as supervisor:
+        code = supervisor.wait()
+
+    assert code == 1
+
+
+@contextmanager
+def filled(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Iterator[Child]:
+    """A place whose processes run this instead of a worker."""
+    monkeypatch.setattr(child_module, "get_child_arguments", lambda: list(arguments))
+    child = Child(1)
+    try:
+        yield child
+    finally:
+        child.send(signal.SIGKILL)
+        wait_until(lambda: child.look() or not child.is_alive)
+
+
+def test_a_place_is_filled_again_however_often_its_process_has_died(monkeypatch: pytest.MonkeyPatch) -> None:
+    with filled(monkeypatch, "false") as child:
+        child._failures = 5_000
+        child.start()
+        wait_until(lambda: child.look() or not child.is_alive)
+
+        assert child.code == 1
+        assert 0 < child._start_after - time.monotonic() <= 30
+
+
+def test_a_process_that_cannot_even_be_started_is_tried_again_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with filled(monkeypatch, "/nowhere/python") as child:
+        child.start()
+
+        assert (child.is_alive, child.code, child.may_start) == (False, 1, False)
+        assert "worker process not started number=1" in caplog.text
+
+
+def test_only_a_process_after_one_that_worked_counts_as_its_replacement(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One that never got so far has not brought the schedules that code declares into the database."""
+    seen = tmp_path / "seen"
+    with filled(monkeypatch, "sh", "-c", f"echo ${{JOBS_REPLACES_WORKER:-0}} >> {seen}") as child:
+        for was_ready in (False, False, True, True):
+            child._has_predecessor = was_ready
+            child.start()
+            wait_until(lambda: child.look() or not child.is_alive)
+
+    assert seen.read_text().split() == ["0", "0", "1", "1"]
+
+
+SAYS = "import time; from jobs.runtime import link; link.tell_{}(link.link_to_supervisor()); time.sleep(60)"
+
+
+@pytest.mark.parametrize("word", ["waiting", "ready"])
+def test_a_process_that_waits_for_the_database_is_not_taken_for_one_that_hangs(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, word: str
+) -> None:
+    with filled(monkeypatch, sys.executable, "-c", SAYS.format(word)) as child:
+        child.start()
+        child._ready_by = 0.0
+        child.hear()
+        child.look()
+
+        assert child.was_ready == (word == "ready")
+        assert "killed" not in caplog.text
+
+
+def test_a_process_that_hangs_before_it_is_ready_is_killed_and_replaced(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with filled(monkeypatch, "sleep", "60") as child:
+        child.start()
+        child._ready_by = 0.0
+        wait_until(lambda: child.look() or not child.is_alive)
+
+        assert child.code == -signal.SIGKILL
+        assert "not ready in 60.0 s, killed number=1" in caplog.text
+
+
+def test_a_stop_that_comes_while_a_process_is_being_started_reaches_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def arguments() -> list[str]:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return ["sleep", "60"]
+
+    monkeypatch.setattr(child_module, "get_child_arguments", arguments)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    begun = time.monotonic()
+    try:
+        code = Supervisor(processes=2, burst=False, grace=0).run()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    assert code == 0
+    assert time.monotonic() - begun < 10
 
 
 def test_workers_stop_when_their_supervisor_is_killed(start: Start) -> None:

@@ -48,7 +48,10 @@ def rescue(*, limit: int = 500, using: str) -> list[Rescued]:
 
 def _rescue_one_by_one(limit: int, *, using: str) -> list[Rescued]:
     rescued: list[Rescued] = []
-    for job_id in list(Job.objects.using(using).expired_leases().values_list("pk", flat=True)[:limit]):
+    # All of them, since any number of refused ones may come first.
+    for job_id in list(Job.objects.using(using).expired_leases().order_by("pk").values_list("pk", flat=True)):
+        if len(rescued) >= limit:
+            break
         try:
             rescued += _rescue(Job.objects.using(using).expired_leases().filter(pk=job_id), 1, using=using)
         except (IntegrityError, DataError) as error:

@@ -12,6 +12,7 @@ from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.db import connections
 
 from ..context import JobContext
+from .calling import call
 
 
 class AsyncLoop:
@@ -20,6 +21,7 @@ class AsyncLoop:
     def __init__(self) -> None:
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._is_stopped = False
         self._loop: asyncio.AbstractEventLoop
 
     def run(self, coroutine: Coroutine[Any, Any, Any], context: JobContext) -> Any:
@@ -34,6 +36,7 @@ class AsyncLoop:
 
     def stop(self) -> None:
         """End the loop; coroutines that still run are abandoned."""
+        self._is_stopped = True
         if self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(1.0)
@@ -46,7 +49,9 @@ class AsyncLoop:
                 self._thread.start()
 
     def _run(self) -> None:
-        self._loop.run_forever()
+        while not self._is_stopped:
+            # A task of a handler's own that exits, or a handler that stops the loop, ends no other handler.
+            call(self._loop.run_forever)
         self._loop.close()
 
     def _start(self, coroutine: Coroutine[Any, Any, Any], context: JobContext, ended: Future[Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -16,9 +15,11 @@ from ..leases import Answer, Settlement
 from ..outcomes import Outcome, Succeeded, decide
 from ..registry import JobDefinition
 from . import execution
+from .calling import call
 from .holdings import Held
+from .logs import log_of
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 BUSY_TURNS = 20
 
@@ -52,7 +53,7 @@ def run(
             _settle(held, outcome, using=using)
             ends.append(AlreadySettled(outcome.result))
 
-    ended = execution.call(whole)
+    ended = call(whole)
     if ended.error is None:
         return ends[0]
     if ends and _is_settled(held, using=using):
@@ -85,7 +86,7 @@ def _settle(held: Held, outcome: Succeeded, *, using: str) -> None:
 def _is_settled(held: Held, *, using: str) -> bool:
     connection = connections[using]
     connection.close()
-    asked = execution.call(leases.is_settled, held.lease, using=using)
+    asked = call(leases.is_settled, held.lease, using=using)
     if isinstance(asked.error, Error):
         logger.warning("commit in doubt job=%s: the database did not answer", held.lease.job_id)
     return bool(asked.value)

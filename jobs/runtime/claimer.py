@@ -102,6 +102,9 @@ class Claimer(Ticker):
             return LOOK_SECONDS if self._executors.waiting else self._poll_seconds()
         sent = time.monotonic()
         self._in_doubt = True
+        # Without a slot to give, stranded jobs are passed over, so nothing given does not mean nothing there.
+        # Before the claim, which may be too early for what is announced during it.
+        self._dry = slots > 0
         now, later = leases.claim(
             self._worker,
             self._queues,
@@ -113,8 +116,8 @@ class Claimer(Ticker):
             using=self.using,
         )
         self._in_doubt = False
-        # Without a slot to give, stranded jobs are passed over, so nothing given does not mean nothing there.
-        self._dry = slots > 0 and not now
+        if now:
+            self._dry = False
         found = [*now, *later]
         if len(found) < slots + ahead:
             self._lull_until = time.monotonic() + LULL_SECONDS

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import os
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from django.dispatch import Signal
@@ -18,24 +17,10 @@ from ..exceptions import InvalidJob, RunStopped
 from ..outcomes import Discarded, Failed, Failure, Outcome, Released, Snoozed, Stopped, Succeeded
 from ..registry import JobDefinition
 from ..retry import MAX_DELAY_SECONDS, seconds
+from .calling import call
+from .logs import log_of
 
-logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """What came of calling code that is not ours: a value, or whatever it raised."""
-
-    value: Any = None
-    error: BaseException | None = None
-
-
-def call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
-    """Call user code. The one place that catches everything, SystemExit and KeyboardInterrupt included."""
-    try:
-        return Call(value=function(*args, **kwargs))
-    except BaseException as error:  # noqa: BLE001 (user code must not end a worker)
-        return Call(error=error)
+logger = log_of(__name__)
 
 
 def tell(signal: Signal, sender: str, **facts: Any) -> None:
@@ -47,12 +32,22 @@ def tell(signal: Signal, sender: str, **facts: Any) -> None:
 
 def run(definition: JobDefinition[..., Any], body: Callable[[], Any], context: JobContext) -> Outcome:
     """Call ``body`` with ``context`` current and return the outcome; never raises."""
-    token = enter(context)
+    token, process = enter(context), os.getpid()
     ended = call(body)
     leave(token)
+    if os.getpid() != process:
+        # A child that the handler forked came back here, as by sys.exit(): what the worker holds is not the child's.
+        os._exit(_exit_code(ended.error))
     if ended.error is None:
         return succeeded(ended.value)
     return outcome_of(ended.error, definition, context)
+
+
+def _exit_code(error: BaseException | None) -> int:
+    code = error.code if isinstance(error, SystemExit) else error
+    if code is None or isinstance(code, int):
+        return (code or 0) & 0xFF
+    return 1
 
 
 def succeeded(value: Any) -> Outcome:

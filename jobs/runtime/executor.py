@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import queue
 import threading
 import time
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 from django.db import connections
@@ -18,13 +18,15 @@ from ..outcomes import Expired, Failed, Outcome, Released
 from ..registry import JobDefinition
 from . import atomic, execution
 from .async_loop import AsyncLoop
-from .execution import call, describe, tell
+from .calling import call
+from .execution import describe, safe_text, tell
 from .holdings import Held, Holdings
+from .logs import log_of
 from .own_connection import close_idle_handler_connections, tidy_handler_connections
 from .pace import Pace
 from .settler import Settler
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 CARE_SECONDS = 60.0
 
@@ -114,7 +116,8 @@ class Executors:
             self.last_taken = time.monotonic()
             self._on_room(self._ready.qsize())
             self._after_epoch()
-            handled = call(self._handle, held)
+            # What a handler activates, a language or a time zone, stays with it.
+            handled = call(copy_context().run, self._handle, held)
             if handled.error is not None:
                 self._failed(held, handled.error)
             if time.monotonic() - cared > CARE_SECONDS:
@@ -139,7 +142,8 @@ class Executors:
         while self._settler.is_behind and not self._is_too_late(held):
             time.sleep(0.01)
         definition = registry.find(held.claimed.kind)
-        if definition is None or self._is_too_late(held):
+        if definition is None or held.stop_reason is not None or self._is_too_late(held):
+            # If a person wants it cancelled, the database makes that of it.
             self._settler.submit(held, Released(started=False))
         elif _has_expired(held):
             self._settler.submit(held, Expired())
@@ -159,8 +163,11 @@ class Executors:
 
     def _run(self, held: Held, definition: JobDefinition[..., Any]) -> None:
         context = context_of(held)
+        if not self._holdings.start(held, context):
+            self._settler.submit(held, Released(started=False))
+            return
+        # Within the run: a receiver that hangs is subject to the timeout too.
         tell(signals.run_started, held.claimed.kind, context=context)
-        self._holdings.start(held, context)
         body = self._body(held, definition, context)
         if definition.options.atomic:
             outcome = atomic.run(held, definition, body, context, using=self._using)
@@ -172,7 +179,9 @@ class Executors:
     def _finish(self, held: Held, outcome: Outcome) -> None:
         if held.started is not None:
             self._pace.observe(time.monotonic() - held.started)
-        tidy_handler_connections()
+        tidied = call(tidy_handler_connections)
+        if tidied.error is not None:
+            logger.error("connections not tidied job=%s error=%s", held.lease.job_id, safe_text(tidied.error))
         if isinstance(outcome, atomic.AlreadySettled):
             self._settler.note_settled(held, outcome)
         else:

@@ -1,4 +1,4 @@
-"""Renewing leases, storing progress, and telling handlers to stop."""
+"""Renewing leases, storing progress, and hearing of cancels."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from django.db import transaction
 
-from .. import clock, leases, signals
+from .. import clock, leases
 from ..conf import settings
-from ..exceptions import CancelRequested, LeaseLost, TimedOut
+from ..exceptions import CancelRequested
 from ..leases import Answer, Beat, Renewal
 from ..models import Worker
 from ..models.locking import unlocked
-from .execution import tell
 from .holdings import Held, Holdings
 from .ticker import Ticker
+from .watch import lose
 
 CHUNK = 500
 LOOK_SECONDS = 1.0
@@ -25,10 +25,7 @@ LOOK_SECONDS = 1.0
 class Heartbeat(Ticker):
     """
     Renews every lease each ``HEARTBEAT_SECONDS``; looks about once a second at
-    clocks, progress and rows that were busy.
-
-    A lease that this process's own clock says is over is presumed lost, for
-    good: it is not renewed again and its handler is told.
+    progress and rows that were busy.
     """
 
     name = "heartbeat"
@@ -38,17 +35,16 @@ class Heartbeat(Ticker):
         holdings: Holdings,
         *,
         worker: str,
-        on_wedged: Callable[[Held], None],
         on_drain: Callable[[], None],
+        on_missing: Callable[[], None],
         **ticker: Any,
     ) -> None:
         super().__init__(**ticker)
         self._holdings = holdings
         self._worker = worker
-        self._on_wedged = on_wedged
         self._on_drain = on_drain
+        self._on_missing = on_missing
         self._next_beat = time.monotonic() + settings.heartbeat_seconds
-        self._last_look = time.monotonic()
         self._busy: set[leases.Lease] = set()
 
     def beat_now(self) -> None:
@@ -59,42 +55,20 @@ class Heartbeat(Ticker):
     def run_once(self) -> float:
         """Look at every lease; renew all of them if a heartbeat is due, else those with news."""
         held = self._holdings.snapshot()
-        now = time.monotonic()
-        self._notice_a_stop(now)
-        for one in held:
-            self._watch(one, now)
-        is_beat = now >= self._next_beat
+        now, due = time.monotonic(), self._next_beat
+        is_beat = now >= due
         self._busy &= {one.lease for one in held}
-        self._renew([one for one in held if not one.is_lost and (is_beat or self._has_news(one))])
+        self._renew([one for one in held if not one.is_over(now) and (is_beat or self._has_news(one))])
         if is_beat:
-            self._next_beat = now + settings.heartbeat_seconds
             self._write_worker()
+            # Unless one was asked for meanwhile: that one must see what this one came too early for.
+            if self._next_beat == due:
+                self._next_beat = now + settings.heartbeat_seconds
         return max(0.0, min(LOOK_SECONDS, self._next_beat - time.monotonic()))
 
-    def _notice_a_stop(self, now: float) -> None:
-        """A turn that comes a heartbeat late means that the whole process stood still (SIGSTOP, a frozen machine)."""
-        if now - self._last_look > LOOK_SECONDS + settings.heartbeat_seconds:
-            self._on_outage()
-        self._last_look = now
-
-    def _watch(self, held: Held, now: float) -> None:
-        if not held.is_lost and held.deadline <= now:
-            self._lose(held)
-        context = held.context
-        if context is None or not held.is_running or context.seconds_left > 0:
-            return
-        held.stop(TimedOut(f"The run has used up its timeout after {now - (held.started or now):.1f} s."))
-        if context.seconds_left < -settings.stop_grace_seconds:
-            self._on_wedged(held)
-
-    def _lose(self, held: Held) -> None:
-        held.is_lost = True
-        held.stop(LeaseLost(f"Claim {held.lease.claim_no} of job #{held.lease.job_id} lost its lease."))
-        if not held.is_settling:
-            lease = held.lease
-            tell(
-                signals.lease_lost, held.claimed.kind, job_id=lease.job_id, claim_no=lease.claim_no, worker=self._worker
-            )
+    def _concerns_all(self, error: Exception) -> bool:
+        """Whatever keeps this process from renewing may keep others too."""
+        return True
 
     def _has_news(self, held: Held) -> bool:
         if held.lease in self._busy:
@@ -132,7 +106,7 @@ class Heartbeat(Ticker):
         elif renewal.answer is Answer.BUSY:
             self._busy.add(held.lease)
         elif not held.is_settling:
-            self._lose(held)
+            lose(held, worker=self._worker)
 
     def _write_worker(self) -> None:
         """Last of all, and without waiting: the leases matter more than this process's own row."""
@@ -143,3 +117,6 @@ class Heartbeat(Ticker):
                 rows.update(heartbeat_at=clock.now(), running=self._holdings.running, refused=self._holdings.refused)
         if any(asked):
             self._on_drain()
+        if not asked and not rows.exists():
+            # Deleted, as after a long sleep: unseen, it could not be drained.
+            self._on_missing()

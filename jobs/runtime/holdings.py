@@ -30,6 +30,7 @@ class Held:
         "is_settling",
         "lease",
         "started",
+        "stop_reason",
         "stored_report",
     )
 
@@ -43,14 +44,21 @@ class Held:
         self.is_finished = False
         self.is_lost = False
         self.is_settling = False
+        self.stop_reason: RunStopped | None = None
         self.stored_report: object = None
 
     @property
     def is_running(self) -> bool:
         return self.started is not None and not self.is_finished
 
+    def is_over(self, now: float) -> bool:
+        """Whether the lease is presumed lost, or about to be, at this monotonic time."""
+        return self.is_lost or self.deadline <= now
+
     def stop(self, reason: RunStopped) -> None:
-        """Tell the handler, if it was called, to stop."""
+        """Tell the handler to stop; if it was not called yet, it need not be."""
+        # Noted before the look at the context, as ``start`` looks after it has set one: neither misses the other.
+        self.stop_reason = self.stop_reason or reason
         if self.context is not None:
             self.context.stop(reason)
 
@@ -67,6 +75,7 @@ class Holdings:
     def __init__(self) -> None:
         self._held: dict[Lease, Held] = {}
         self._running = 0
+        self._is_closed = False
         self._lock = threading.Lock()
         self.refused = 0
         self.begun = 0
@@ -94,14 +103,24 @@ class Holdings:
                 self._held[held.lease] = held
         return added
 
-    def start(self, held: Held, context: JobContext) -> None:
-        """Note that the handler of ``held`` is about to be called."""
+    def close(self) -> None:
+        """Let no handler be called from now on."""
         with self._lock:
+            self._is_closed = True
+
+    def start(self, held: Held, context: JobContext) -> bool:
+        """Note that the handler of ``held`` is about to be called, unless it may not be: say whether it may."""
+        with self._lock:
+            if self._is_closed or held.is_settling or held.is_lost:
+                return False
             held.context = context
             held.started = time.monotonic()
             self._running += 1
             self.begun += 1
             self.unbegun -= 1
+        if held.stop_reason is not None:
+            context.stop(held.stop_reason)
+        return True
 
     def finish(self, held: Held) -> None:
         """Note that the handler has returned; the lease stays until it is settled."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +10,11 @@ from django.db import connections
 from .. import wakeups
 from ..conf import settings
 from ..wakeups import Wakeup
+from .logs import log_of
 from .sharing import has_own_session
 from .ticker import Ticker
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 LISTEN_SECONDS = 0.5
 PROOF_SECONDS = 15.0

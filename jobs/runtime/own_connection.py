@@ -9,6 +9,8 @@ from django.db import connections, reset_queries
 
 from ..conf import settings
 
+MOST_PATIENCE_SECONDS = 30
+
 
 def use_own_connection(alias: str) -> None:
     """
@@ -32,7 +34,7 @@ def use_own_connection(alias: str) -> None:
 def _postgresql_options(site: dict[str, Any]) -> dict[str, Any]:
     from psycopg import IsolationLevel
 
-    patience = max(2, int(settings.lease_seconds / 3))
+    patience = min(max(2, int(settings.lease_seconds / 3)), MOST_PATIENCE_SECONDS)
     limits = {
         "connect_timeout": patience,
         "keepalives": 1,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import random
 import secrets
@@ -16,9 +15,10 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 
 from .. import __version__, clock, registry
 from ..models import Worker
+from .logs import log_of
 from .plan import Plan
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 LONGEST_PAUSE = 5.0
 SKEW_SECONDS = 1.0
@@ -31,12 +31,16 @@ class Record:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self._plan = plan
 
-    def create(self, is_stopping: Callable[[], bool]) -> bool:
-        """Write the row, waiting for the database if it is away; say whether it was written before ``is_stopping``."""
+    def create(self, is_stopping: Callable[[], bool], *, on_wait: Callable[[], object]) -> bool:
+        """
+        Write the row, waiting for the database if it is away; say whether it was written before ``is_stopping``.
+
+        ``on_wait`` is called at each failed try, and once more when the wait is over.
+        """
         failures = 0
         while not is_stopping():
             try:
-                self._insert()
+                self.insert()
             except (OperationalError, InterfaceError) as error:
                 connections[self._plan.using].close()
                 # SQLite's word for a missing table; waiting would not bring it.
@@ -45,8 +49,11 @@ class Record:
                 if not failures:
                     logger.warning("waiting for the database error=%s", " ".join(str(error).split()))
                 failures += 1
+                on_wait()
                 _pause(min(0.1 * 2 ** min(failures, 10), LONGEST_PAUSE), is_stopping)
             else:
+                if failures:
+                    on_wait()
                 return True
         return False
 
@@ -58,7 +65,8 @@ class Record:
             connections[self._plan.using].close()
             logger.warning("worker row not written worker=%s: the database is away", self.name)
 
-    def _insert(self) -> None:
+    def insert(self) -> None:
+        """Write the row, now."""
         skew = clock_skew(self._plan.using)
         if abs(skew) > SKEW_SECONDS:
             logger.warning("clock skew worker=%s seconds=%.1f: jobs follow the database's clock", self.name, skew)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import random
 from collections.abc import Callable
 from typing import Any
@@ -13,13 +12,18 @@ from .. import maintenance, schedules
 from ..conf import settings
 from ..maintenance import Survey
 from .claimer import Claimer
+from .logs import log_of
 from .ticker import Ticker
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 
 class Scheduler(Ticker):
-    """One survey each turn; a tick of schedules and a promotion, batch by batch, where the survey saw any due."""
+    """
+    One survey each turn; a tick of schedules and a promotion, batch by batch, where the survey saw any due.
+
+    ``is_idle`` says that the last turn found nothing to do, or nothing that could be done.
+    """
 
     name = "scheduler"
 
@@ -28,6 +32,7 @@ class Scheduler(Ticker):
         self._claimer = claimer
         self._on_expired_lease = on_expired_lease
         self._tick_fails = False
+        self.is_idle = False
 
     def run_once(self) -> float:
         """Look once; the next turn comes with the next poll, or when the next job or slot is due if that is earlier."""
@@ -37,7 +42,9 @@ class Scheduler(Ticker):
         self._claimer.note_survey(seen)
         poll = settings.poll_seconds * random.uniform(0.9, 1.1)  # noqa: S311
         # Jobs first: whatever is wrong with a schedule, retries and delayed jobs go on.
-        return min(self._until_next_job(seen, poll), self._until_next_slot(seen, poll))
+        pause = min(self._until_next_job(seen, poll), self._until_next_slot(seen, poll))
+        self.is_idle = pause > 0
+        return pause
 
     def _until_next_slot(self, seen: Survey, poll: float) -> float:
         is_due = seen.next_slot_in is not None and seen.next_slot_in <= 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import queue
 import time
 from dataclasses import dataclass, field, replace
@@ -15,9 +14,10 @@ from ..leases import Answer, Lease, Settlement
 from ..outcomes import Failed, Failure, Outcome, Verdict, decide
 from .execution import safe_text, tell
 from .holdings import Held, Holdings
+from .logs import log_of
 from .ticker import Ticker
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 BATCH = 500
 LATE_SECONDS = 1.0
@@ -105,7 +105,7 @@ class Settler(Ticker):
 
     def _flush(self, batch: list[Ended]) -> None:
         try:
-            answers = leases.settle([one.settlement() for one in batch], using=self.using)
+            answers = self._offered(batch)
         except Error as error:
             if not is_refused_for_data(error):
                 self._mark_in_doubt(batch)
@@ -114,6 +114,14 @@ class Settler(Ticker):
             return
         for one in batch:
             self._answered(one, answers[one.held.lease])
+
+    def _offered(self, batch: list[Ended]) -> dict[Lease, Answer]:
+        """Offer these to the database; where an earlier answer was lost on the way, look whether it was a yes."""
+        answers = leases.settle([one.settlement() for one in batch], using=self.using)
+        for one in batch:
+            if one.in_doubt and answers[one.held.lease] is Answer.LOST and self._was_written(one):
+                answers[one.held.lease] = Answer.DONE
+        return answers
 
     def _mark_in_doubt(self, batch: list[Ended]) -> None:
         for one in batch:
@@ -145,7 +153,7 @@ class Settler(Ticker):
             self._busy.append(one)
             self._busy_until = time.monotonic() + BUSY_PAUSE
             return
-        if answer is Answer.DONE or (one.in_doubt and self._was_written(one)):
+        if answer is Answer.DONE:
             self._done(one)
         else:
             self._holdings.remove(lease)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import time
 
 from django.db import DatabaseError, InterfaceError, connections
 
 from .. import schedules
 from ..schedules import Synced
+from .logs import log_of
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 TRIES = 2
 PAUSE_SECONDS = 0.3

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import random
 import threading
 from collections.abc import Callable
 
-from django.db import DatabaseError, InterfaceError, OperationalError, connections
+from django.db import DatabaseError, InterfaceError, connections
 
 from ..conf import settings
+from .logs import log_of
+from .outages import is_outage
 from .own_connection import use_own_connection
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 MOST_FAILURES = 5
 LONGEST_PAUSE = 5.0
@@ -38,6 +39,7 @@ class Ticker:
         self._stopping = threading.Event()
         self._failures = 0
         self._outages = 0
+        self._is_cut_off = False
         self._thread = threading.Thread(target=self._loop, name=f"jobs-{self.name}", daemon=True)
 
     def run_once(self) -> float:
@@ -91,9 +93,16 @@ class Ticker:
             logger.warning("database error ticker=%s error=%s", self.name, " ".join(str(error).split()))
         self._outages += 1
         connections[self.using].close()
-        if isinstance(error, OperationalError | InterfaceError):
+        # When it begins and when it ends. Not at each try: one connection that
+        # cannot be made again must not keep all others from their rescues.
+        if self._concerns_all(error) and not self._is_cut_off:
+            self._is_cut_off = True
             self._on_outage()
         return self._backoff(self._outages)
+
+    def _concerns_all(self, error: Exception) -> bool:
+        """Whether others may have lost their leases by the same."""
+        return is_outage(error)
 
     def _after_failure(self) -> float:
         self._failures += 1
@@ -112,4 +121,7 @@ class Ticker:
     def _recovered(self) -> None:
         if self._outages:
             logger.warning("database is back ticker=%s", self.name)
+        if self._is_cut_off:
+            self._is_cut_off = False
+            self._on_outage()
         self._outages = self._failures = 0

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import sys
 import threading
 import time
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connections
@@ -17,14 +15,16 @@ from django.db import DatabaseError, InterfaceError, connections
 from .. import maintenance, signals
 from ..conf import settings
 from ..wakeups import CANCEL, DRAIN, READY, Wakeup
+from .calling import call
 from .claimer import Claimer
 from .execution import tell
 from .executor import Executors
-from .exits import EXIT_BROKEN, EXIT_DRAINED, EXIT_OK, EXIT_RELOAD, EXIT_WEDGED
+from .exits import EXIT_BROKEN, EXIT_DRAINED, EXIT_OK, EXIT_RELOAD, EXIT_SPENT, EXIT_WEDGED
 from .heartbeat import Heartbeat
 from .holdings import Held, Holdings
 from .janitor import Janitor
 from .listener import Listener
+from .logs import log_of
 from .own_connection import use_own_connection
 from .pace import Pace
 from .plan import Plan
@@ -33,13 +33,16 @@ from .reloading import CodeWatch
 from .scheduler import Scheduler
 from .settler import Settler
 from .shutdown import wind_down
+from .stopping import Stopping
 from .syncing import sync_schedules
 from .ticker import Ticker
+from .watch import Watch
 
-logger = logging.getLogger(__name__)
+logger = log_of(__name__)
 
 LOOK_SECONDS = 0.1
 BURST_LOOK_SECONDS = 0.02
+EXIT_SECONDS = 5.0
 
 
 class Worker:
@@ -47,21 +50,26 @@ class Worker:
     Puts the threads together, waits, and takes them apart in the right order.
 
     ``run`` returns one of the codes in ``exits``. ``on_ready`` is called once
-    the worker's row is written.
+    the worker's row is written, ``on_wait`` again and again while the database
+    is away before that.
     """
 
-    def __init__(self, plan: Plan, *, on_ready: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        on_ready: Callable[[], object] = lambda: None,
+        on_wait: Callable[[], object] = lambda: None,
+    ) -> None:
         self.plan = plan
         self._on_ready = on_ready
+        self._on_wait = on_wait
         self.holdings = Holdings()
         self.record = Record(plan)
         self.wedged: list[Held] = []
         self.all_threads_ended = True
-        self._stop = threading.Event()
-        self._signal = 0
-        self._is_supervised = False
-        self._reason = "finished"
-        self._exit_code = EXIT_OK
+        self.stopping = Stopping(self.name)
+        self._spent_code = EXIT_OK
         self._last_outage = -1e9
         self._started = time.monotonic()
         self._build()
@@ -70,7 +78,7 @@ class Worker:
         common: dict[str, Any] = {
             "using": self.plan.using,
             "on_outage": self._note_outage,
-            "on_death": lambda reason: self._end(EXIT_BROKEN, reason),
+            "on_death": lambda reason: self.stopping.fail(EXIT_BROKEN, reason),
         }
         pace = Pace(slots=self.plan.concurrency, most=settings.claim_ahead)
         self.settler = Settler(self.holdings, worker=self.name, **common)
@@ -86,10 +94,13 @@ class Worker:
             self.holdings, self.executors, self.settler, pace, worker=self.name, plan=self.plan, **common
         )
         self.heartbeat = Heartbeat(
-            self.holdings, worker=self.name, on_wedged=self._give_up, on_drain=self._drained, **common
+            self.holdings, worker=self.name, on_drain=self._drained, on_missing=self.record.insert, **common
+        )
+        self.watch = Watch(
+            self.holdings, worker=self.name, on_wedged=self._give_up, on_freeze=self._note_outage, **common
         )
         self.janitor = Janitor(
-            last_outage=lambda: self._last_outage,
+            last_outage=self._find_last_outage,
             on_rescue=lambda: self.scheduler.wake(),
             queues_met=lambda: self.claimer.queues_met,
             **common,
@@ -103,15 +114,15 @@ class Worker:
 
     @property
     def _tickers(self) -> list[Ticker]:
-        always = [self.settler, self.heartbeat, self.claimer, self.scheduler, self.janitor]
+        always = [self.settler, self.watch, self.heartbeat, self.claimer, self.scheduler, self.janitor]
         can_listen = settings.notify and connections[self.plan.using].vendor == "postgresql"
         return [*always, self.listener] if can_listen else always
 
     def run(self) -> int:
         """Work until asked to stop, or in a burst until nothing is due; return the exit code."""
         use_own_connection(self.plan.using)
-        if not self.record.create(self._is_stopping):
-            return self._exit_code
+        if not self.record.create(lambda: self.stopping.has_begun, on_wait=self._wait):
+            return self.stopping.code
         if self.plan.sync:
             sync_schedules(self.plan.using)
         connections.close_all()
@@ -120,59 +131,42 @@ class Worker:
         for ticker in self._tickers:
             ticker.start()
         self.executors.start()
-        watch = CodeWatch(lambda path: self._end(EXIT_RELOAD, f"{path} has changed"))
+        code_watch = CodeWatch(lambda path: self.stopping.fail(EXIT_RELOAD, f"{path} has changed"))
         if self.plan.reload:
-            watch.start()
-        while not self._is_stopping():
+            code_watch.start()
+        while not self.stopping.has_begun:
             self._look()
             # Not an Event's wait: a signal handler that meets its lock would wait for itself.
             time.sleep(BURST_LOOK_SECONDS if self.plan.burst else LOOK_SECONDS)
-        watch.stop()
+        code_watch.stop()
         wind_down(self)
-        tell(signals.worker_stopped, self.name, worker=self, reason=self._reason)
+        tell(signals.worker_stopped, self.name, worker=self, reason=self.stopping.reason)
         connections.close_all()
-        return self._exit_code
+        return self.stopping.code
 
     def stop(self, reason: str = "asked to stop") -> None:
-        """Begin to shut down: from a signal handler, another thread, or a ticker that failed."""
-        if not self._stop.is_set():
-            self._reason = reason
-            self._stop.set()
+        """Begin to shut down: from any thread."""
+        self.stopping.begin(reason)
 
     def handle_signals(self, *, supervised: bool = False) -> None:
-        """
-        Stop on the first SIGTERM or SIGINT; exit at once on the second. Call it in the main thread.
-
-        A ``supervised`` process only stops: it gets the signal that its
-        supervisor passes on, and may get the same one from systemd too.
-        """
-        self._is_supervised = supervised
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_signal)
-
-    def _on_signal(self, number: int, _: FrameType | None) -> None:
-        if (self._signal or self._stop.is_set()) and not self._is_supervised:
-            os._exit(128 + number)
-        self._signal = number
-
-    def _is_stopping(self) -> bool:
-        if self._signal:
-            self.stop(signal.Signals(self._signal).name)
-        return self._stop.is_set()
+        """Stop on SIGTERM, SIGINT and SIGHUP; see ``Stopping``. Call it in the main thread."""
+        self._spent_code = EXIT_SPENT if supervised else EXIT_OK
+        self.stopping.handle_signals(supervised=supervised)
 
     def _look(self) -> None:
         dead = [ticker.name for ticker in self._tickers if not ticker.is_alive]
         if dead or not self.executors.are_alive:
-            self._end(EXIT_BROKEN, f"{', '.join(dead) or 'a slot'} has ended by itself")
+            self.stopping.fail(EXIT_BROKEN, f"{', '.join(dead) or 'a slot'} has ended by itself")
         if self.plan.burst and self._is_drained():
             self.stop("nothing is due any more")
         spent = self.plan.spent(begun=self.holdings.begun, age=time.monotonic() - self._started)
         if spent:
-            self.stop(spent)
+            self.stopping.recycle(self._spent_code, spent)
 
     def _is_drained(self) -> bool:
         """Whether nothing is due that this worker could run, and nothing is under way in it."""
-        if len(self.holdings):
+        # Slots that are due become jobs first.
+        if len(self.holdings) or not self.scheduler.is_idle:
             return False
         try:
             return not maintenance.has_work(self.name, self.plan.queues, using=self.plan.using) and not len(
@@ -204,27 +198,43 @@ class Worker:
         self._last_outage = time.monotonic()
         self.executors.distrust_connections()
 
+    def _find_last_outage(self) -> float:
+        # After a freeze the janitor may be the first to wake.
+        self.watch.notice_a_freeze()
+        return self._last_outage
+
+    def _wait(self) -> None:
+        # Those who were at work when the database went away may be about to renew.
+        self._note_outage()
+        self._on_wait()
+
     def _drained(self) -> None:
-        self._end(EXIT_DRAINED, "drained by a person")
+        self.stopping.fail(EXIT_DRAINED, "drained by a person")
 
     def _give_up(self, held: Held) -> None:
         if held not in self.wedged:
             self.wedged.append(held)
             logger.error("handler ignores its timeout job=%s kind=%s", held.lease.job_id, held.claimed.kind)
-            self._end(EXIT_WEDGED, "a handler ignored its timeout")
-
-    def _end(self, code: int, reason: str) -> None:
-        if not self._stop.is_set():
-            self._exit_code = code
-            logger.warning("worker ends worker=%s code=%s reason=%s", self.name, code, reason)
-        self.stop(reason)
+            self.stopping.fail(EXIT_WEDGED, "a handler ignored its timeout")
 
 
 def leave(worker: Worker, code: int) -> None:
-    """End the process: at once where a handler's thread would keep it alive."""
-    if worker.all_threads_ended:
-        sys.exit(code)
-    logging.shutdown()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    """
+    End the process: at once where a handler's thread would keep it alive.
+
+    Threads that handlers have started get a few seconds.
+    """
+    if not worker.all_threads_ended:
+        _end_at_once(code)
+    last = threading.Timer(EXIT_SECONDS, _end_at_once, [code])
+    last.daemon = True
+    last.start()
+    sys.exit(code)
+
+
+def _end_at_once(code: int) -> None:
+    # Each may be closed or broken by now.
+    call(logging.shutdown)
+    call(lambda: sys.stdout.flush())
+    call(lambda: sys.stderr.flush())
     os._exit(code)

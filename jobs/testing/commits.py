@@ -10,6 +10,7 @@ from typing import Any
 from django.db import DatabaseError, connections
 
 from ..runtime import execution
+from ..runtime.calling import call
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ def _run_callbacks(connection: Any, start: int) -> None:
 
 
 def _call(callback: Callable[[], Any], *, is_robust: bool) -> None:
-    ended = execution.call(callback)
+    ended = call(callback)
     if ended.error is None:
         return
     if not is_robust:

@@ -17,6 +17,7 @@ from ..leases import Answer, Beat, Claimed
 from ..outcomes import Failed, Outcome, RunOutcome, Succeeded, Unclaimable
 from ..registry import JobDefinition
 from ..runtime import execution
+from ..runtime.calling import call
 from ..runtime.executor import context_of
 from ..runtime.holdings import Held
 from ..runtime.settler import ended
@@ -81,7 +82,7 @@ class _Slot:
     def run_atomic(self) -> BaseException | None:
         """Run the handler and settle its success in one savepoint, then run the callbacks, and return what went wrong."""
         outcomes: list[Outcome] = []
-        whole = execution.call(as_if_committed()(lambda: outcomes.append(self._in_one_transaction())))
+        whole = call(as_if_committed()(lambda: outcomes.append(self._in_one_transaction())))
         if outcomes and isinstance(outcomes[0], Succeeded):
             # A callback that fails comes too late to change the outcome.
             return whole.error
@@ -104,11 +105,11 @@ class _Slot:
         """Call ``body`` as a worker does, and keep what it raised, which the outcome only describes."""
 
         def remembering() -> Any:
-            call = execution.call(body)
-            self._raised = call.error
-            if call.error is not None:
-                raise call.error
-            return call.value
+            remembered = call(body)
+            self._raised = remembered.error
+            if remembered.error is not None:
+                raise remembered.error
+            return remembered.value
 
         return execution.run(self._definition, remembering, self.context)
 

@@ -17,15 +17,9 @@ from ...conf import settings
 from ...exceptions import InvalidJob
 from ...models import Job
 from ...registry import check_queue
-from ...runtime.plan import Plan
-from ...runtime.supervisor import (
-    Supervisor,
-    link_to_supervisor,
-    replaces_another,
-    set_title,
-    stop_without_supervisor,
-    tell_ready,
-)
+from ...runtime.link import link_to_supervisor, replaces_another, stop_without_supervisor, tell_ready, tell_waiting
+from ...runtime.plan import Plan, resident_mebibytes
+from ...runtime.supervisor import Supervisor, set_title
 from ...runtime.worker import Worker, leave
 
 
@@ -50,7 +44,7 @@ class Command(BaseCommand):
             help=f"Seconds for running jobs after a stop (default {settings.grace_seconds:g}).",
         )
         add("--max-jobs", type=_positive, help="Replace a process after this many jobs.")
-        add("--max-age", type=_seconds, help="Replace a process after this many seconds.")
+        add("--max-age", type=_some_seconds, help="Replace a process after this many seconds.")
         add("--max-rss", type=_positive, help="Replace a process that has grown to this many MiB.")
         add(
             "--reload",
@@ -67,6 +61,10 @@ class Command(BaseCommand):
             )
         _log_to_the_console(options["verbosity"])
         plan = self._plan(options)
+        if plan.max_rss is not None and (size := resident_mebibytes()) >= plan.max_rss:
+            raise CommandError(
+                f"--max-rss={plan.max_rss} leaves no room: the process has {size} MiB before its first job."
+            )
         link = link_to_supervisor()
         if link is None and (options["processes"] > 1 or plan.reload):
             set_title(f"supervisor of {options['processes']}")
@@ -95,7 +93,7 @@ class Command(BaseCommand):
 
     def _work(self, plan: Plan, link: socket.socket | None, *, verbosity: int) -> None:
         queues = ", ".join(plan.queues) or "all queues"
-        worker = Worker(plan, on_ready=lambda: tell_ready(link))
+        worker = Worker(plan, on_ready=lambda: tell_ready(link), on_wait=lambda: tell_waiting(link))
         worker.handle_signals(supervised=link is not None)
         set_title(f"worker {worker.name} of {queues}")
         if link is not None:
@@ -149,4 +147,10 @@ def _seconds(text: str) -> float:
         seconds = -1.0
     if not 0 <= seconds <= 366 * 86_400:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to a year.")
+    return seconds
+
+
+def _some_seconds(text: str) -> float:
+    if not (seconds := _seconds(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} would end every process before its first job.")
     return seconds
