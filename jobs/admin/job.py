@@ -164,7 +164,7 @@ class JobAdmin(SteeredAdmin):
         # As text: a site that groups digits would show 1,234.
         return str(job.pk)
 
-    @admin.display(description=_("kind and queue"))
+    @admin.display(description=_("kind"))
     def kind_and_queue(self, job: Job) -> SafeString:
         return format_html('{} <span class="jobs-below jobs-quiet">{}</span>', job.kind, job.queue)
 
