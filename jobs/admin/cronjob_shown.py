@@ -43,7 +43,7 @@ def rule(schedule: CronJob) -> SafeString:
         return format_html("{}", stats.rule_in_words(schedule))
     words = stats.rule_in_words(schedule)
     details = [schedule.timezone] if words == schedule.expression else [schedule.expression, schedule.timezone]
-    lines = format_html_join("", "<div>{}</div>", ((detail,) for detail in details))
+    lines = format_html_join("", '<div><bdi dir="ltr">{}</bdi></div>', ((detail,) for detail in details))
     return format_html('{}<div class="jobs-quiet">{}</div>', words, lines)
 
 

@@ -146,4 +146,9 @@ def moment(at: datetime | None) -> SafeString | str:
     if at is None:
         return ""
     local = localtime(at) if is_aware(at) else at
-    return format_html('<span class="jobs-nowrap">{}</span> {}', f"{local:%Y-%m-%d}", f"{local:%H:%M:%S}")
+    return format_html(
+        '<time dir="ltr" datetime="{}"><span class="jobs-nowrap">{}</span> {}</time>',
+        local.isoformat(timespec="seconds"),
+        f"{local:%Y-%m-%d}",
+        f"{local:%H:%M:%S}",
+    )
