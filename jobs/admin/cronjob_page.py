@@ -74,7 +74,7 @@ def _at(at: Any) -> str:
 
 def _facts(admin: CronJobAdmin, schedule: Any, runs: list[SlotRun]) -> Iterator[tuple[str, Any]]:
     yield _("Rule"), cronjob_shown.rule(schedule)
-    yield _("Runs"), schedule.kind
+    yield _("Kind"), schedule.kind
     yield _("Missed runs"), _catch_up(schedule)
     yield _("If the one before has not ended"), schedule.get_overlap_display()
     if runs:
