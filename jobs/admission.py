@@ -17,6 +17,7 @@ from .exceptions import InvalidJob
 from .options import Options, check_kind, check_max_attempts, check_priority, check_queue
 from .retry import Backoff, seconds
 from .specs import JobSpec
+from .translating import translated as _
 
 EARLIEST, LATEST = 1970, 9000
 NO_OPTIONS = Options()
@@ -104,7 +105,7 @@ def _written_arguments(args: list[Any], keywords: dict[str, Any]) -> str:
     most = settings.payload_max_bytes
     for key in keywords:
         if not isinstance(key, str):
-            raise InvalidJob(f"payload has the key {key!r}: it holds keyword arguments, so use their names.")
+            raise InvalidJob(_("payload has the key %r: it holds keyword arguments, so use their names.") % (key,))
     args_text = payload.check(args, "args", max_bytes=most) if args else "[]"
     keywords_text = payload.check(keywords, "payload", max_bytes=most) if keywords else "{}"
     return f'"args":{args_text},"payload":{keywords_text}'
@@ -156,7 +157,7 @@ def _own(spec: JobSpec, *, vendor: str) -> dict[str, Any]:
 def _times(spec: JobSpec, *, vendor: str) -> dict[str, Any]:
     times: dict[str, Any] = {}
     if spec.run_at is not None and spec.delay is not None:
-        raise InvalidJob("run_at and delay are both given: give one of them.")
+        raise InvalidJob(_("run_at and delay are both given: give one of them."))
     if spec.delay is not None and (delay := seconds(spec.delay, "delay")):
         times["delay"] = delay
     if spec.run_at is not None:
@@ -179,7 +180,7 @@ def _identity(spec: JobSpec) -> dict[str, Any]:
         raise InvalidJob(f"on_conflict={spec.on_conflict!r} is given without a unique_key: give both.")
     if key is not None:
         if not isinstance(key, str) or not 0 < len(key) <= 250:
-            raise InvalidJob(f"unique_key={key!r} is no key: give a text of 1 to 250 characters.")
+            raise InvalidJob(_("unique_key=%r is no key: give a text of 1 to 250 characters.") % (key,))
         payload.check(key, "unique_key", max_bytes=2_000)
         identity["unique_key"] = key
     if spec.metadata is not None:
@@ -202,7 +203,9 @@ def check_moment(value: Any, name: str) -> datetime:
     if not isinstance(value, datetime):
         raise InvalidJob(f"{name}={value!r} is not a datetime.")
     if not EARLIEST <= value.year <= LATEST:
-        raise InvalidJob(f"{name}={value!r} is out of range: give a year from {EARLIEST} to {LATEST}.")
+        values = {"name": name, "value": value, "earliest": EARLIEST, "latest": LATEST}
+        message = _("%(name)s=%(value)r is out of range: give a year from %(earliest)d to %(latest)d.")
+        raise InvalidJob(message % values)
     if not timezone.is_naive(value):
         return value
     if django_settings.USE_TZ:

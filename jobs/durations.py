@@ -21,6 +21,12 @@ def spoken(length: timedelta | float | None) -> str:
     return _in_whole_units(round(seconds))
 
 
+def spoken_roughly(length: timedelta | float) -> str:
+    """Return how far off something is, to the second: nobody reads the milliseconds of an age."""
+    seconds = length.total_seconds() if isinstance(length, timedelta) else length
+    return spoken(max(1, round(seconds)))
+
+
 def _in_whole_units(seconds: int) -> str:
     if seconds < HOUR:
         return _two(divmod(seconds, MINUTE), "min", "s")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.core.exceptions import ImproperlyConfigured
+from django.utils.translation import gettext_noop
 
 Duration = float | timedelta
 
@@ -87,7 +88,9 @@ class Verb(Exception):
 class Retry(Verb):
     """Fail this attempt and try again ``after`` seconds (a number or timedelta) instead of the stored backoff."""
 
-    def __init__(self, reason: str = "The handler asked for a retry.", *, after: Duration | None = None) -> None:
+    def __init__(
+        self, reason: str = gettext_noop("The handler asked for a retry."), *, after: Duration | None = None
+    ) -> None:
         super().__init__(reason)
         self.after = after
 
@@ -103,12 +106,12 @@ class Snooze(Verb):
 class Discard(Verb):
     """Give up now: the job goes to dead, whatever attempts are left."""
 
-    def __init__(self, reason: str = "The handler discarded the job.") -> None:
+    def __init__(self, reason: str = gettext_noop("The handler discarded the job.")) -> None:
         super().__init__(reason)
 
 
 class Cancel(Verb):
     """Cancel this job from inside its handler: there is nothing left to do, and nobody needs to look."""
 
-    def __init__(self, reason: str = "The handler cancelled the job.") -> None:
+    def __init__(self, reason: str = gettext_noop("The handler cancelled the job.")) -> None:
         super().__init__(reason)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from . import states
 from .retry import Backoff
@@ -192,8 +193,16 @@ def released(*, started: bool, delay: float = 0.0) -> Verdict:
 
 # Made once: most verdicts of most sites are this one.
 PLAIN_SUCCESS = Verdict(move=states.SUCCEED, run=RunOutcome.SUCCEEDED, error="")
-EXPIRED = "Expired before it could start."
-UNWANTED = "Its schedule was disabled or deleted before it could start."
+# What the engine writes down itself is stored in English, and ``stats.notes`` translates it for whoever reads it.
+EXPIRED = gettext_noop("Expired before it could start.")
+CANCELLED = gettext_noop("Cancelled.")
+UNWANTED = gettext_noop("Its schedule was disabled or deleted before it could start.")
+NO_HANDLER = gettext_noop("No handler for kind %(kind)s in any live worker.")
+SILENT = gettext_noop("Worker %(worker)s lost the lease; it was silent, later alive (last heartbeat %(heard)s).")
+UNHEARD = gettext_noop("Worker %(worker)s lost the lease; it has not been heard of since (last heartbeat %(heard)s).")
+QUARANTINED = gettext_noop("Quarantined: %(deaths)s workers died while running it, the last one %(worker)s.")
+LAST_LEASE = gettext_noop("Lease expired on the last attempt (%(worker)s).")
+NOTES = (EXPIRED, CANCELLED, UNWANTED, NO_HANDLER, SILENT, UNHEARD, QUARANTINED, LAST_LEASE)
 UNKNOWN_KIND_PAUSE = 10.0
 
 
@@ -208,7 +217,7 @@ def _after_failure(outcome: Failed, facts: Facts, chance: float) -> Verdict:
 
 
 def _without_handler(kind: str, *, given_up: bool) -> Verdict:
-    error = f"No handler for kind {kind!r} in any live worker."
+    error = NO_HANDLER % {"kind": repr(kind)}
     if given_up:
         return Verdict(move=states.DIE, run=None, error=error, refund=True)
     return Verdict(move=states.SNOOZE, run=None, error=error, refund=True, delay=UNKNOWN_KIND_PAUSE, unknown=True)
@@ -217,11 +226,11 @@ def _without_handler(kind: str, *, given_up: bool) -> Verdict:
 def _after_loss(outcome: Lost, facts: Facts) -> Verdict:
     if not outcome.started:
         return Verdict(move=states.RESCUE, run=None, refund=True, stranded=True)
-    fate = "was silent, later alive" if outcome.worker_is_alive else "has not been heard of since"
-    text = f"Worker {outcome.worker} lost the lease; it {fate} (last heartbeat {outcome.last_heard})."
+    told = SILENT if outcome.worker_is_alive else UNHEARD
+    text = told % {"worker": outcome.worker, "heard": outcome.last_heard}
     failure = Failure(exception_class="LeaseExpired", message=text)
     if outcome.deaths >= outcome.quarantine_losses:
-        error = f"Quarantined: {outcome.deaths} workers died while running it, the last one {outcome.worker}."
+        error = QUARANTINED % {"deaths": outcome.deaths, "worker": outcome.worker}
         return Verdict(
             move=states.DIE,
             run=RunOutcome.LOST,
@@ -231,6 +240,6 @@ def _after_loss(outcome: Lost, facts: Facts) -> Verdict:
             is_quarantine=True,
         )
     if facts.attempt >= facts.max_attempts:
-        error = f"Lease expired on the last attempt ({outcome.worker})."
+        error = LAST_LEASE % {"worker": outcome.worker}
         return Verdict(move=states.DIE, run=RunOutcome.LOST, failure=failure, error=error, losses=outcome.deaths)
     return Verdict(move=states.RESCUE, run=RunOutcome.LOST, failure=failure, error=text, losses=outcome.deaths)

@@ -10,6 +10,8 @@ from enum import Enum
 from typing import Any
 
 from .exceptions import InvalidJob
+from .numerals import grouped
+from .translating import translated as _
 
 JSON = Any
 MAX_DEPTH = 100
@@ -46,14 +48,17 @@ def check(value: JSON, name: str, *, max_bytes: int) -> str:
         size = len(text.encode())
     except ValueError as error:
         _walk(value, name, MAX_DEPTH)
-        raise InvalidJob(f"{name} cannot be written as JSON: {error}.") from error
+        raise InvalidJob(
+            _("%(name)s cannot be written as JSON: %(error)s.") % {"name": name, "error": error}
+        ) from error
     if "\\u0000" in text:
         _walk(value, name, MAX_DEPTH)
     if size > max_bytes:
-        raise InvalidJob(
-            f"{name} is {size:,} bytes of JSON; the limit is {max_bytes:,} (JOBS['PAYLOAD_MAX_BYTES']). "
+        message = _(
+            "%(name)s is %(size)s bytes of JSON; the limit is %(most)s (JOBS['PAYLOAD_MAX_BYTES']). "
             "Store the data elsewhere and pass its id."
         )
+        raise InvalidJob(message % {"name": name, "size": grouped(size), "most": grouped(max_bytes)})
     return text
 
 
@@ -105,12 +110,14 @@ def _items(value: Any, path: str) -> Iterator[tuple[str, JSON]]:
 
 def _check_number(value: float, path: str) -> None:
     if not isinstance(value, int) and not math.isfinite(value):
-        raise InvalidJob(f"{path} is {value!r}, which JSON has no number for: pass None or a string.")
+        message = _("%(path)s is %(value)r, which JSON has no number for: pass None or a string.")
+        raise InvalidJob(message % {"path": path, "value": value})
 
 
 def _check_depth(path: str, depth: int) -> None:
     if depth <= 0:
-        raise InvalidJob(f"{path[:80]}… is nested deeper than {MAX_DEPTH} levels: store it elsewhere and pass its id.")
+        message = _("%(path)s… is nested deeper than %(most)d levels: store it elsewhere and pass its id.")
+        raise InvalidJob(message % {"path": path[:80], "most": MAX_DEPTH})
 
 
 def _check_keys(keys: list[Any], path: str) -> None:
@@ -128,14 +135,15 @@ def _check_keys(keys: list[Any], path: str) -> None:
 
 def _check_text(text: str, path: str) -> None:
     if "\x00" in text:
-        raise InvalidJob(f"{path} contains a NUL character, which PostgreSQL cannot store: remove it.")
+        raise InvalidJob(_("%s contains a NUL character, which PostgreSQL cannot store: remove it.") % path)
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise InvalidJob(
-                f"{path} contains a lone surrogate ({text[:40]!a}), which UTF-8 cannot encode: decode the source properly."
-            ) from None
+            message = _(
+                "%(path)s contains a lone surrogate (%(text)s), which UTF-8 cannot encode: decode the source properly."
+            )
+            raise InvalidJob(message % {"path": path, "text": ascii(text[:40])}) from None
 
 
 def storable_text(text: str, *, most: int) -> str:

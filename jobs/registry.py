@@ -161,17 +161,17 @@ def barred(permits: Callable[[str], bool]) -> list[str]:
 
 def _suggestion(kind: object) -> str:
     near = difflib.get_close_matches(str(kind), _by_kind, n=1, cutoff=0.75)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    return _(" (did you mean %r?)") % near[0] if near else ""
 
 
 def _unknown_message(kind: object) -> str:
     if callable(kind):
         name = getattr(kind, "__qualname__", kind)
         return f"{name!r} is not registered: decorate it with @jobs.job."
-    return (
-        f"No handler is registered for kind {kind!r}{_suggestion(kind)}: decorate one with @jobs.job({kind!r}) in a jobs or tasks module of an "
+    return _(
+        "No handler is registered for kind %(kind)r%(suggestion)s: decorate one with @jobs.job(%(kind)r) in a jobs or tasks module of an "
         "installed app, or set JOBS['ALLOW_UNKNOWN_KINDS'] where handlers live in another process."
-    )
+    ) % {"kind": kind, "suggestion": _suggestion(kind)}
 
 
 def _register(function: Callable[..., Any], kind: str | None, raw: dict[str, Any]) -> JobDefinition[..., Any]:

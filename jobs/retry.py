@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from .exceptions import Duration, InvalidJob
+from .translating import translated as _
 
 MAX_DELAY_SECONDS = 366 * 24 * 3600.0
 
@@ -65,10 +66,12 @@ def seconds(value: Duration, name: str, *, least: float = 0.0, most: float = MAX
     if isinstance(value, timedelta):
         value = value.total_seconds()
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidJob(f"{name}={value!r} is not a duration: give seconds as a number, or a timedelta.")
+        message = _("%(name)s=%(value)r is not a duration: give seconds as a number, or a timedelta.")
+        raise InvalidJob(message % {"name": name, "value": value})
     # NaN fails every comparison, so it is refused here too.
     if not least <= value <= most:
-        raise InvalidJob(f"{name}={value!r} is out of range: give {least:g} to {most:g} seconds.")
+        message = _("%(name)s=%(value)r is out of range: give %(least)g to %(most)g seconds.")
+        raise InvalidJob(message % {"name": name, "value": value, "least": least, "most": most})
     return float(value)
 
 

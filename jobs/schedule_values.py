@@ -193,7 +193,8 @@ def _check_overlap(value: Any) -> None:
 
 def _one_of(name: str, value: Any, choices: list[str]) -> None:
     if value not in choices:
-        raise InvalidSchedule(f"{name}={value!r} is not known: give {', '.join(map(repr, choices))}.")
+        message = _("%(name)s=%(value)r is not known: give %(choices)s.")
+        raise InvalidSchedule(message % {"name": name, "value": value, "choices": ", ".join(map(repr, choices))})
 
 
 def _check_moment(moment: Any) -> None:
@@ -202,21 +203,25 @@ def _check_moment(moment: Any) -> None:
     if not isinstance(moment, datetime):
         raise InvalidSchedule(f"{moment!r} is not a datetime.")
     if not EARLIEST.year <= moment.year < LATEST.year:
-        raise InvalidSchedule(f"{moment} is out of range: give a year from {EARLIEST.year} to {LATEST.year - 1}.")
+        values = {"moment": moment, "earliest": EARLIEST.year, "latest": LATEST.year - 1}
+        message = _("%(moment)s is out of range: give a year from %(earliest)d to %(latest)d.")
+        raise InvalidSchedule(message % values)
     if django_settings.USE_TZ and timezone.is_naive(moment):
-        raise InvalidSchedule(f"{moment} has no time zone: use django.utils.timezone.make_aware().")
+        message = _("%(moment)s has no time zone: use django.utils.timezone.make_aware().")
+        raise InvalidSchedule(message % {"moment": moment})
 
 
 def _check_args(args: Any) -> None:
     if not isinstance(args, list | tuple):
-        raise InvalidSchedule(f"args is a {type(args).__name__}: give a list.")
+        raise InvalidSchedule(_("args is a %s: give a list.") % type(args).__name__)
     payload.check(args, "args", max_bytes=settings.payload_max_bytes)
 
 
 def _object(name: str) -> Callable[[Any], None]:
     def check_object(value: Any) -> None:
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-            raise InvalidSchedule(f"{name}={value!r} is no dictionary with text as keys.")
+            message = _("%(name)s=%(value)r is no dictionary with text as keys.")
+            raise InvalidSchedule(message % {"name": name, "value": value})
         payload.check(value, name, max_bytes=settings.payload_max_bytes)
 
     return check_object
@@ -232,7 +237,7 @@ def _unless(nothing: Any, check_one: Callable[[Any], object]) -> Callable[[Any],
 
 def _check_key(key: Any) -> None:
     if not isinstance(key, str) or len(key) > 250:
-        raise InvalidSchedule(f"unique_key={key!r} is no key: give a text of at most 250 characters.")
+        raise InvalidSchedule(_("unique_key=%r is no key: give a text of at most 250 characters.") % (key,))
     payload.check(key, "unique_key", max_bytes=2_000)
 
 

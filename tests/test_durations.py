@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from jobs.durations import spoken
+from jobs.durations import spoken, spoken_roughly
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,11 @@ from jobs.durations import spoken
 )
 def test_a_duration_is_said_in_the_units_that_matter(length: timedelta | float | None, said: str) -> None:
     assert spoken(length) == said
+
+
+@pytest.mark.parametrize(
+    ("length", "said"),
+    [(timedelta(seconds=-2), "1 s"), (0.2, "1 s"), (3.04, "3 s"), (59.7, "1 min"), (75, "1 min 15 s")],
+)
+def test_how_far_off_something_is_has_no_parts_of_seconds(length: timedelta | float, said: str) -> None:
+    assert spoken_roughly(length) == said

@@ -268,7 +268,7 @@ def test_bad_options_are_refused_where_they_are_written(options: dict[str, Any],
         schedule(**({"kind": noop} | options))
 
 
-@pytest.mark.parametrize("kind", [lambda: None, None, "", "a\x00"], ids=repr)
+@pytest.mark.parametrize("kind", [lambda: None, None, "", "a\x00"], ids=["a function", "None", "empty", "NUL"])
 def test_what_names_no_kind_is_refused_where_it_is_written(kind: Any) -> None:
     with pytest.raises(InvalidSchedule, match="is no name of a kind"):
         schedule(kind, every=60, name="n")

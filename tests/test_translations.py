@@ -6,6 +6,7 @@ import gettext
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from django.test import Client
 from django.utils import translation
 
 import jobs
-from jobs import cron, stats
+from jobs import cron, payload, registry, retry, stats
 from jobs.durations import spoken
-from jobs.exceptions import InvalidCron
+from jobs.exceptions import InvalidCron, InvalidJob
 from tests.test_admin import dead_job, url
 
 PACKAGE = Path(jobs.__file__).parent
@@ -82,6 +83,30 @@ def test_numbers_are_written_as_the_language_has_them() -> None:
 def test_what_is_wrong_with_a_rule_is_said_in_the_language_of_the_reader() -> None:
     with pytest.raises(InvalidCron, match=r"Stunde '99' liegt außerhalb des Bereichs: 0-23, '\*' oder Bereiche wie"):
         cron.validate("0 99 * * *")
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        (lambda: payload.check({"a": float("nan")}, "payload", max_bytes=100), "wofür JSON keine Zahl hat"),
+        (
+            lambda: payload.check("x" * 2_000, "payload", max_bytes=1_000),
+            "payload hat 2.002 Bytes als JSON; die Grenze",
+        ),
+        (lambda: retry.seconds(-1, "delay"), "delay=-1 liegt außerhalb des Bereichs: 0 bis"),
+        (
+            lambda: registry.resolve("noob"),
+            r"kein Handler registriert \(gemeint ist vielleicht 'noop'\): eine Funktion",
+        ),
+    ],
+    ids=["number", "size", "delay", "kind"],
+)
+@translation.override("de")
+def test_what_is_refused_below_the_admin_is_said_in_the_language_of_the_reader(
+    refused: Callable[[], object], said: str
+) -> None:
+    with pytest.raises(InvalidJob, match=said):
+        refused()
 
 
 def _sources(catalogue: str) -> list[str]:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.db import router, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -90,7 +91,7 @@ class _Visit:
         return self.admin.page(
             self.request,
             "job/all.html",
-            title=self.action.on(_rows(count)),
+            title=capfirst(self.action.on(_rows(count))),
             action=self.action,
             form=form,
             filters=list(stats.spoken(self.selection)),

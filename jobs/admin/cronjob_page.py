@@ -12,7 +12,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from .. import clock
+from .. import clock, stats
 from ..durations import spoken
 from ..models import CronJob, Job
 from ..schedules import changed_by_hand
@@ -69,12 +69,12 @@ _WHY = {
 
 
 def _at(at: Any) -> str:
-    return f"{localized(at):%Y-%m-%d %H:%M:%S}"
+    return f"{localized(at):%Y-%m-%d %H:%M:%S %Z}".strip()
 
 
 def _facts(admin: CronJobAdmin, schedule: Any, runs: list[SlotRun]) -> Iterator[tuple[str, Any]]:
     yield _("Rule"), cronjob_shown.rule(schedule)
-    yield _("Runs"), schedule.kind
+    yield _("Kind"), schedule.kind
     yield _("Missed runs"), _catch_up(schedule)
     yield _("If the one before has not ended"), schedule.get_overlap_display()
     if runs:
@@ -108,7 +108,7 @@ def _run(admin: CronJobAdmin, run: SlotRun) -> dict[str, Any]:
         "origin": "" if job.origin == Job.Origin.SLOT else job.get_origin_display(),
         "late": "" if run.late is None else spoken(run.late),
         "state": shown.state(job),
-        "error": job.error,
+        "error": stats.translated_note(job.error),
         "took": spoken(run.took),
         "attempt": _("%(attempt)d of %(most)d") % {"attempt": job.attempt, "most": job.max_attempts},
         "link": admin.link(Job, job.pk, f"#{job.pk}"),

@@ -12,7 +12,7 @@ from django.utils import dateformat
 from django.utils.translation import gettext as _
 
 from .. import clock, cron, schedule_values, slots, stats
-from ..durations import spoken
+from ..durations import spoken, spoken_roughly
 from ..exceptions import JobsError
 from ..models import CronJob
 from ..stats import schedules
@@ -71,7 +71,7 @@ def of_schedule(schedule: CronJob, *, now: datetime) -> Page:
             {
                 "local": on_clock((run.at + late).astimezone(zone)),
                 "utc": on_clock(run.at + late),
-                "wait": _("in %(time)s") % {"time": spoken(run.at + late - now)},
+                "wait": _("in %(time)s") % {"time": spoken_roughly(run.at + late - now)},
                 "note": run.note,
             }
             for run in runs

@@ -12,7 +12,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from .. import clock, stats
-from ..durations import spoken
+from ..durations import spoken, spoken_roughly
 from ..models import CronJob, Job
 from ..stats import Standing
 from ..stats.wording import localized
@@ -43,7 +43,7 @@ def rule(schedule: CronJob) -> SafeString:
         return format_html("{}", stats.rule_in_words(schedule))
     words = stats.rule_in_words(schedule)
     details = [schedule.timezone] if words == schedule.expression else [schedule.expression, schedule.timezone]
-    lines = format_html_join("", "<div>{}</div>", ((detail,) for detail in details))
+    lines = format_html_join("", '<div><bdi dir="ltr">{}</bdi></div>', ((detail,) for detail in details))
     return format_html('{}<div class="jobs-quiet">{}</div>', words, lines)
 
 
@@ -90,7 +90,7 @@ def _since(schedule: Any) -> SafeString:
 def wait(schedule: Any) -> str:
     """Return how long it is until the next run of a schedule that is on time."""
     left = schedule.planned - schedule.read_now
-    return _("in %(time)s") % {"time": spoken(left)} if left.total_seconds() > 0 else _("due now")
+    return _("in %(time)s") % {"time": spoken_roughly(left)} if left.total_seconds() > 0 else _("due now")
 
 
 def _waiting(admin: ReadOnlyAdmin, schedule: Any, predecessors: Sequence[int]) -> SafeString:
@@ -143,7 +143,7 @@ def _mark(admin: ReadOnlyAdmin, job: Any) -> SafeString:
 
 
 def _ago(at: datetime, now: datetime) -> str:
-    return _("%(time)s ago") % {"time": spoken(max(0.0, (now - clock.aware(at)).total_seconds()))}
+    return _("%(time)s ago") % {"time": spoken_roughly(now - clock.aware(at))}
 
 
 def took(job: Job) -> str:

@@ -40,7 +40,7 @@ def _kinds(request: HttpRequest) -> list[dict[str, Any]]:
     return [
         {
             "kind": kind,
-            "summary": (inspect.getdoc(definition.function) or "").partition("\n")[0],
+            "summary": _doc(definition).partition("\n")[0],
             "parameters": _spoken(definition.signature),
             "queue": definition.options.queue,
             "permission": definition.options.permission if kind in barred else "",
@@ -48,6 +48,11 @@ def _kinds(request: HttpRequest) -> list[dict[str, Any]]:
         for kind, definition in found
         if kind == definition.kind and definition is not tasks.carry_out
     ]
+
+
+def _doc(definition: JobDefinition[..., Any]) -> str:
+    """Return what the handler says of itself, without the marks of code, which a page does not show as such."""
+    return (inspect.getdoc(definition.function) or "").replace("``", "")
 
 
 class _Unquoted(str):
@@ -134,7 +139,7 @@ class _Enqueueing:
         else:
             title = _("Enqueue %s") % (self.definition and self.definition.kind)
             back = self.admin.url(Job, "add")
-        summary = inspect.getdoc(self.definition.function) if self.definition else ""
+        summary = _doc(self.definition) if self.definition else ""
         return self.admin.page(
             self.request,
             "job/enqueue.html",

@@ -40,10 +40,13 @@ class JobAdmin(SteeredAdmin):
     steering = ACTIONS
     large_columns = stats.LARGE_COLUMNS
     list_display = (*COMMON, *COLUMNS[None])
-    list_display_links = ("number", "kind")
+    list_display_links = ("number", "kind_and_queue")
     list_filter = (StateFilter, ContinueFilter, ErrorFilter, QueueFilter, KindFilter)
     search_fields = ("id", "kind", "unique_key")
     search_help_text = _("The id of a job, or the whole unique key or kind of live or recent ones.")
+
+    class Media:
+        js = ("jobs/copy.js",)
 
     due = time_column("run_at", _("run at"))
     enqueued = time_column("enqueued_at", _("enqueued at"))
@@ -125,10 +128,9 @@ class JobAdmin(SteeredAdmin):
             request, "job/payload.html", title=title, original=job, back_url=back, page={"documents": documents}
         )
 
-    def queue_link(self, job: Job) -> SafeString:
-        """Return the name of the queue, linked to its jobs in the list."""
-        query = urlencode({"queue": job.queue})
-        return format_html('<a href="{}?{}">{}</a>', self.url(Job, "changelist"), query, job.queue)
+    def jobs_link(self, name: str, value: str) -> SafeString:
+        """Return the name of a kind or a queue, linked to its jobs in the list."""
+        return format_html('<a href="{}?{}">{}</a>', self.url(Job, "changelist"), urlencode({name: value}), value)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self.may(request, "enqueue_job")
@@ -162,6 +164,10 @@ class JobAdmin(SteeredAdmin):
         # As text: a site that groups digits would show 1,234.
         return str(job.pk)
 
+    @admin.display(description=_("kind"))
+    def kind_and_queue(self, job: Job) -> SafeString:
+        return format_html('{} <span class="jobs-below jobs-quiet">{}</span>', job.kind, job.queue)
+
     @admin.display(description=_("state"))
     def state_shown(self, job: Job) -> SafeString:
         return shown.state(job)
@@ -175,12 +181,12 @@ class JobAdmin(SteeredAdmin):
         return job.lease_owner
 
     @admin.display(description=_("took"))
-    def took(self, job: Job) -> str:
-        return spoken(job.finished_at - job.started_at if job.finished_at and job.started_at else None)
+    def took(self, job: Job) -> SafeString:
+        return shown.unwrapped(spoken(job.finished_at - job.started_at if job.finished_at and job.started_at else None))
 
     @admin.display(description=_("error"))
     def error_cut(self, job: Job) -> str:
-        return Truncator(job.error).chars(ERROR_CHARS)
+        return Truncator(stats.translated_note(job.error)).chars(ERROR_CHARS)
 
     @admin.display(description=_("backoff"))
     def backoff_shown(self, job: Job) -> str:

@@ -17,7 +17,7 @@ from .base import CappedPaginator
 from .continuing import AFTER, ContinuedChangeList
 from .filters import ErrorFilter, StateFilter, chosen_state, ordered_by
 
-COMMON = ("number", "kind", "queue", "state_shown", "attempt_of_most")
+COMMON = ("number", "kind_and_queue", "state_shown", "attempt_of_most")
 COLUMNS: dict[ShownState | None, tuple[str, ...]] = {
     None: ("due", "error_cut"),
     ShownState.SCHEDULED: ("due", "priority"),

@@ -44,7 +44,8 @@ def _unmask_url(admin: JobAdmin, request: HttpRequest, job: Job) -> str:
 
 
 def _facts(admin: JobAdmin, job: Job) -> Iterator[tuple[str, Any]]:
-    yield _("Queue"), admin.queue_link(job)
+    yield _("Kind"), admin.jobs_link("kind", job.kind)
+    yield _("Queue"), admin.jobs_link("queue", job.queue)
     yield _("Priority"), job.priority
     yield _("Enqueued"), shown.moment(job.enqueued_at)
     if job.lease_owner:

@@ -30,19 +30,16 @@ class JobRunAdmin(FoundByJob):
     list_filter = (AfterFilter,)
     search_help_text = _("The id of a job.")
     fields = (
-        "job_link",
-        "attempt",
-        "claim_no",
-        "outcome_shown",
-        "worker",
-        "started",
-        "finished",
-        "took",
+        ("job_link", "attempt", "claim_no", "outcome_shown"),
+        ("worker", "started", "finished", "took"),
         "exception_class",
         "message_shown",
         "traceback_shown",
         "log_shown",
     )
+
+    class Media:
+        js = ("jobs/copy.js",)
 
     started = time_column("started_at", _("started at"))
     finished = time_column("finished_at", _("finished at"))
@@ -73,22 +70,22 @@ class JobRunAdmin(FoundByJob):
         return shown.outcome(run)
 
     @admin.display(description=_("took"))
-    def took(self, run: JobRun) -> str:
-        return spoken(stats.duration(run))
+    def took(self, run: JobRun) -> SafeString:
+        return shown.unwrapped(spoken(stats.duration(run)))
 
     @admin.display(description=_("message"))
     def message_cut(self, run: Any) -> str:
-        text = ": ".join(part for part in (run.exception_class, run.message_start) if part)
+        text = ": ".join(part for part in (run.exception_class, stats.translated_note(run.message_start)) if part)
         return Truncator(text).chars(MESSAGE_CHARS)
 
     @admin.display(description=_("message"))
     def message_shown(self, run: Any) -> str:
-        return shown.block(run.texts["message"])
+        return shown.block(run.texts["message"]) or "-"
 
     @admin.display(description=_("traceback"))
     def traceback_shown(self, run: Any) -> str:
-        return shown.traceback(run.texts["traceback"])
+        return shown.traceback(run.texts["traceback"]) or "-"
 
     @admin.display(description=_("log"))
     def log_shown(self, run: Any) -> str:
-        return shown.block(run.texts["log"])
+        return shown.block(run.texts["log"]) or "-"

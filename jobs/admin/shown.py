@@ -13,7 +13,7 @@ from django.utils.timezone import is_aware, localtime
 from django.utils.translation import gettext as _
 
 from .. import stats
-from ..durations import spoken
+from ..durations import spoken_roughly
 from ..models import JobEvent, JobRun, Queue, Worker
 from ..stats import Badge, Document, Excerpt, ShownState
 
@@ -104,7 +104,7 @@ def event(row: JobEvent, what: SafeString | str = "") -> dict[str, Any]:
 
 
 def age(length: timedelta | None) -> SafeString | str:
-    return "-" if length is None else unwrapped(_("%(length)s ago") % {"length": spoken(length)})
+    return "-" if length is None else unwrapped(_("%(length)s ago") % {"length": spoken_roughly(length)})
 
 
 def unwrapped(text: str) -> SafeString:
@@ -126,14 +126,18 @@ def pretty(document: Document) -> SafeString:
 
 
 def block(excerpt: Excerpt) -> SafeString:
-    """Return text with its line breaks, and how much of it is missing."""
+    """Return text with its line breaks, and how much of it is missing; nothing of what is empty."""
+    if not excerpt:
+        return SafeString("")
     return render_to_string(
         "admin/jobs/_text.html", {"text": excerpt.text, "chars": excerpt.chars if excerpt.missing else None}
     )
 
 
 def traceback(excerpt: Excerpt) -> SafeString:
-    """Return a traceback with the frames of libraries folded."""
+    """Return a traceback with the frames of libraries folded; nothing where there is none."""
+    if not excerpt:
+        return SafeString("")
     return render_to_string("admin/jobs/_traceback.html", {"parts": stats.folded(excerpt.text), "excerpt": excerpt})
 
 
@@ -142,4 +146,9 @@ def moment(at: datetime | None) -> SafeString | str:
     if at is None:
         return ""
     local = localtime(at) if is_aware(at) else at
-    return format_html('<span class="jobs-nowrap">{}</span> {}', f"{local:%Y-%m-%d}", f"{local:%H:%M:%S}")
+    return format_html(
+        '<time dir="ltr" datetime="{}"><span class="jobs-nowrap">{}</span> {}</time>',
+        local.isoformat(timespec="seconds"),
+        f"{local:%Y-%m-%d}",
+        f"{local:%H:%M:%S}",
+    )

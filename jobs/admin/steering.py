@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
 from django.utils.functional import lazy
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from .. import stats
@@ -169,7 +170,7 @@ class SteeredAdmin(ReadOnlyAdmin):
 
         act.__name__ = action.name
         words: Any = act
-        words.short_description = lazy(lambda: action.on(_("selected %(verbose_name_plural)s")), str)()
+        words.short_description = lazy(lambda: capfirst(action.on(_("selected %(verbose_name_plural)s"))), str)()
         return act
 
     def _do(self, request: HttpRequest, action: Action, rows: QuerySet[Any], form: Any) -> None:

@@ -72,7 +72,7 @@ def rule_for(
     notice of the zone.
     """
     if bool(expression) == (every is not None):
-        raise InvalidSchedule("A schedule has a cron expression or an interval ('every'): give one of the two.")
+        raise InvalidSchedule(_("A schedule has a cron expression or an interval ('every'): give one of the two."))
     if every is None:
         return CronRule.of(expression, zone, starts_at=starts_at)
     return IntervalRule.of(every, starts_at=starts_at)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db import router, transaction
+from django.utils.translation import gettext as _
 
 from .. import registry
 from ..exceptions import InvalidJob
@@ -50,7 +51,8 @@ def copy(
     Raises as ``enqueue`` does, and ``InvalidJob`` if the original may still run.
     """
     if not State(original.state).is_final:
-        raise InvalidJob(f"Job #{original.pk} is {original.state}: only a job that has ended can be copied.")
+        message = _("Job #%(id)d is %(state)s: only a job that has ended can be copied.")
+        raise InvalidJob(message % {"id": original.pk, "state": original.state})
     alias = original._state.db or router.db_for_write(Job)
     spec = JobSpec(
         original.kind,
@@ -79,6 +81,5 @@ def check_permission(kind: Any, actor: Actor) -> None:
     if definition is None or definition.options.permission is None:
         return
     if not actor.permits(definition.options.permission):
-        raise PermissionDenied(
-            f"Jobs of the kind {definition.kind!r} may be started by whoever has {definition.options.permission}."
-        )
+        message = _("Jobs of the kind %(kind)r may be started by whoever has %(permission)s.")
+        raise PermissionDenied(message % {"kind": definition.kind, "permission": definition.options.permission})

@@ -10,6 +10,7 @@ from .. import clock, states
 from ..models import Job, JobEvent
 from ..models.among import Among
 from ..models.queryset import JobQuerySet
+from ..outcomes import CANCELLED
 from ..states import LIVE, State
 from ..wakeups import CANCEL, READY, Wakeup
 from .batches import Batch, Report, work_through
@@ -65,7 +66,7 @@ def _discard(batch: Batch) -> Collection[int]:
 
 
 def _cancel(batch: Batch) -> Collection[int]:
-    cancelled = batch.move(states.CANCEL, finished_at=clock.now(), error=batch.decision.reason or "Cancelled.")
+    cancelled = batch.move(states.CANCEL, finished_at=clock.now(), error=batch.decision.reason or CANCELLED)
     running = batch.locked([State.RUNNING]).filter(cancel_requested_at__isnull=True)
     owners = dict(running.values_list("pk", "lease_owner"))
     batch.jobs(owners).update(cancel_requested_at=clock.now())

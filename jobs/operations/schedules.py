@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db import connections, router, transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from .. import clock, enqueueing, schedule_values, slot_jobs, slots
 from ..admission import Candidate, admit
@@ -74,18 +75,16 @@ def trigger_schedule(schedule: CronJob, *, actor: Actor | None = None, reason: s
 
 def _check_stored(schedule: CronJob, rows: QuerySet[CronJob]) -> None:
     if not rows.values_list("pk", flat=True):
-        raise InvalidSchedule(
-            f"Schedule {schedule.name!r} is not stored: save it first, or look whether it was deleted."
-        )
+        message = _("Schedule %r is not stored: save it first, or look whether it was deleted.")
+        raise InvalidSchedule(message % schedule.name)
 
 
 def _inserted(spec: JobSpec, schedule: CronJob, *, using: str) -> Job:
     candidate = admit(spec, vendor=connections[using].vendor)
     inserted = enqueueing.insert([candidate.having(cron_id=schedule.pk, origin=Job.Origin.MANUAL)], using=using)
     if not inserted:
-        raise DuplicateJob(
-            f"Schedule {schedule.name!r} was not run: another live job holds its unique key {schedule.unique_key!r}."
-        )
+        message = _("Schedule %(name)r was not run: another live job holds its unique key %(key)r.")
+        raise DuplicateJob(message % {"name": schedule.name, "key": schedule.unique_key})
     return Job.objects.using(using).get(pk=inserted[0][0])
 
 

@@ -10,6 +10,7 @@ from .history import Moment, duration, texts_of_run, timeline, tone
 from .keyset import beyond, claim_place, place_of
 from .limits import patience
 from .masking import has_mask, masked, masked_args, restored
+from .notes import translated_note
 from .overview import paused_queues, troubled_schedules
 from .progress import Progress
 from .queue_page import QueueView
@@ -92,6 +93,7 @@ __all__ = [
     "texts_of_run",
     "timeline",
     "tone",
+    "translated_note",
     "troubled_schedules",
     "view_of_queue",
     "with_ages",

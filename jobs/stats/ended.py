@@ -11,6 +11,7 @@ from ..conf import settings
 from ..models import Job, JobEvent
 from ..outcomes import EXPIRED, RunOutcome
 from .facts import STOPS, Facts
+from .notes import translated_note
 from .wording import Sentences, because, named, who
 
 
@@ -23,21 +24,26 @@ def dead(job: Job, facts: Facts) -> Sentences:
 def _cause_of_death(job: Job, facts: Facts) -> str:
     run, decision = facts.run, facts.decision
     if decision is not None and decision.kind == JobEvent.Kind.QUARANTINED:
-        return job.error
+        return translated_note(job.error)
     if (
         run is None
         or job.unknown_since is not None
         or (run.outcome == RunOutcome.LOST and job.attempt >= job.max_attempts)
     ):
-        return job.error or _("Nothing is known of its end.")
+        return translated_note(job.error) or _("Nothing is known of its end.")
     if run.outcome == RunOutcome.DISCARDED:
-        return because(_("Its handler gave it up in attempt %(attempt)d") % {"attempt": job.attempt}, job.error)
+        return because(
+            _("Its handler gave it up in attempt %(attempt)d") % {"attempt": job.attempt}, translated_note(job.error)
+        )
     if job.attempt >= job.max_attempts:
         spent = ngettext(
             "Its only attempt failed", "All %(most)d attempts are spent; the last failed", job.max_attempts
         )
-        return because(spent % {"most": job.max_attempts}, job.error)
-    return because(_("Attempt %(attempt)d failed in a way that is never retried") % {"attempt": job.attempt}, job.error)
+        return because(spent % {"most": job.max_attempts}, translated_note(job.error))
+    return because(
+        _("Attempt %(attempt)d failed in a way that is never retried") % {"attempt": job.attempt},
+        translated_note(job.error),
+    )
 
 
 def cancelled(job: Job, facts: Facts) -> Sentences:
@@ -49,7 +55,7 @@ def cancelled(job: Job, facts: Facts) -> Sentences:
         ended = _("%(who)s discarded it at %(time)s") if is_discard else _("%(who)s cancelled it at %(time)s")
         yield because(ended % {"who": who(decision), "time": named(decision.at, facts.now)}, decision.reason)
     else:
-        yield because(_("Its own code cancelled it"), job.error)
+        yield because(_("Its own code cancelled it"), translated_note(job.error))
     yield from _deletion(job, facts)
 
 

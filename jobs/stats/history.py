@@ -13,6 +13,7 @@ from ..models import Job, JobEvent, JobRun
 from ..outcomes import RunOutcome
 from ..states import State
 from .excerpts import EMPTY, Excerpt, excerpt, with_beginnings, with_ends
+from .notes import translated_note
 from .wording import described
 
 NEWEST_RUNS = 20
@@ -62,7 +63,9 @@ def _runs(job: Job) -> Iterator[Moment]:
             tone=tone(run),
             who=run.worker,
             took=duration(run),
-            text=": ".join(part for part in (run.exception_class, excerpt(run, "message").text) if part),
+            text=": ".join(
+                part for part in (run.exception_class, translated_note(excerpt(run, "message").text)) if part
+            ),
             traceback=excerpt(run, "traceback"),
             log=excerpt(run, "log"),
         )

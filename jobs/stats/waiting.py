@@ -13,6 +13,7 @@ from ..models import Job, JobEvent, Worker
 from ..numerals import grouped
 from ..outcomes import RunOutcome
 from .facts import MOST_AHEAD, Facts
+from .notes import translated_note
 from .wording import Sentences, because, between, named, nobody, who
 
 
@@ -47,7 +48,7 @@ def _after_run(job: Job, run: Any) -> str:
         return because(_("Its handler put it off"), run.message)
     if run.outcome == RunOutcome.TIMED_OUT:
         return _("Attempt %(attempt)d used up its timeout.") % {"attempt": job.attempt}
-    return because(_("Attempt %(attempt)d failed") % {"attempt": job.attempt}, job.error)
+    return because(_("Attempt %(attempt)d failed") % {"attempt": job.attempt}, translated_note(job.error))
 
 
 def _no_handler_yet(job: Job, since: datetime, facts: Facts) -> str:

@@ -10,7 +10,7 @@ from django.utils.text import Truncator, capfirst
 from django.utils.timezone import is_aware, localtime
 from django.utils.translation import gettext as _
 
-from ..durations import spoken
+from ..durations import spoken_roughly
 from ..models import Job, JobEvent
 
 REASON_CHARS = 200
@@ -21,13 +21,16 @@ Sentences = Iterator[str]
 def named(at: datetime, now: datetime) -> str:
     """Return a time in the present zone, which it names; without the day if that is today's."""
     local = localized(at)
-    pattern = "%H:%M:%S %Z" if local.date() == localized(now).date() else "%Y-%m-%d %H:%M:%S %Z"
-    return local.strftime(pattern).strip()
+    time = f"{local:%H:%M:%S %Z}".strip()
+    if local.date() == localized(now).date():
+        return time
+    # Translators: as in "It is deleted after 2026-01-31 12:00:00 UTC."
+    return _("%(day)s %(time)s") % {"day": f"{local:%Y-%m-%d}", "time": time}
 
 
 def between(earlier: datetime, later: datetime) -> str:
     """Return how long it is from one time to another, nothing if they come in the wrong order."""
-    return spoken(max(0.0, (later - earlier).total_seconds()))
+    return spoken_roughly(later - earlier)
 
 
 def because(sentence: str, reason: str) -> str:
