@@ -29,9 +29,9 @@ def postpone(jobs: JobQuerySet, *, run_at: datetime, actor: Actor | None = None,
     than now and is of a kind whose permission the actor lacks. ``run_at`` is
     an aware datetime.
     """
-    check_moment(run_at, "run_at")
+    moment = check_moment(run_at, "run_at")
     decision = Decision.of(actor, reason)
-    work = partial(_postpone, run_at, frozenset(registry.barred(decision.actor.permits)))
+    work = partial(_postpone, moment, frozenset(registry.barred(decision.actor.permits)))
     return work_through(jobs, work, sources=WAITING, decision=decision)
 
 
@@ -59,15 +59,15 @@ def reroute(
 def _postpone(run_at: datetime, barred: Collection[str], batch: Batch) -> Collection[int]:
     rows = list(batch.locked(WAITING).values_list("pk", "kind", "run_at", "expires_at"))
     # Earlier is much like now, for which the kind may have a permission of its own.
-    forbidden = {job_id for job_id, kind, was, _ in rows if kind in barred and clock.aware(run_at) < clock.aware(was)}
+    forbidden = {job_id for job_id, kind, was, _ in rows if kind in barred and run_at < clock.aware(was)}
     changes = {
         job_id: {"run_at": [was.isoformat(), run_at.isoformat()]}
         for job_id, _, was, expires_at in rows
-        if job_id not in forbidden and (expires_at is None or expires_at > run_at)
+        if job_id not in forbidden and (expires_at is None or clock.aware(expires_at) > run_at)
     }
     jobs = batch.jobs(changes)
-    jobs.filter(state=State.SCHEDULED).update(run_at=run_at)
-    jobs.move(states.POSTPONE, run_at=run_at)
+    jobs.filter(state=State.SCHEDULED).update(run_at=clock.at(run_at))
+    jobs.move(states.POSTPONE, run_at=clock.at(run_at))
     batch.decision.record_changes(JobEvent.Kind.POSTPONED, changes, using=batch.using)
     batch.announce(Wakeup(SOON))
     batch.report.moved += len(changes)
