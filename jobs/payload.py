@@ -164,12 +164,17 @@ def storable_result(value: JSON, *, max_bytes: int) -> str:
     if len(text.encode()) > max_bytes:
         return dumps({"omitted": f"The result is {len(text.encode()):,} bytes of JSON; the limit is {max_bytes:,}."})
     # What this Python can write, another, or the admin with its deeper stack, may be unable to read.
-    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
+    if text.count("[") + text.count("{") > MAX_DEPTH and is_too_deep(value):
         return TOO_DEEP
     return text
 
 
 TOO_DEEP = dumps({"omitted": f"The result is nested deeper than {MAX_DEPTH} levels."})
+
+
+def is_too_deep(value: JSON) -> bool:
+    """Say whether lists and objects stand in each other deeper than ``MAX_DEPTH``."""
+    return _is_deeper(value, MAX_DEPTH)
 
 
 def _is_deeper(value: JSON, levels: int) -> bool:

@@ -81,6 +81,21 @@ def test_a_time_that_cannot_be_stored_is_refused_where_it_is_typed(admin_client:
     assert Queue.objects.get(name="mail").paused_at is None
 
 
+@pytest.mark.parametrize("depth", [101, 900, 5_000, 200_000])
+def test_json_that_is_nested_too_deep_is_refused_where_it_is_typed(admin_client: Client, depth: int) -> None:
+    deep = '{"a": ' + "[" * (depth - 1) + "]" * (depth - 1) + "}"
+    job = dead_job()
+    Job.objects.filter(pk=job.pk).update(kind="nobody.knows")
+
+    schedule = admin_client.post(url("cronjob_add"), {"name": "deep", "kind": "noop", "payload": deep})
+    copy = admin_client.post(url("job_add") + f"?copy={job.pk}", {"argument-payload": deep})
+
+    for response in (schedule, copy):
+        html = response.content.decode()
+        assert "This is nested deeper than 100 levels." in html or "This is not JSON" in html
+    assert Job.objects.count() == 1
+
+
 @pytest.mark.parametrize(("model", "field"), [("jobrun", "job"), ("job", "cron")])
 def test_a_nul_in_an_autocompletion_finds_nothing(admin_client: Client, model: str, field: str) -> None:
     noop.enqueue(), make()

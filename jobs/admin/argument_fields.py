@@ -13,7 +13,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from .. import stats
+from .. import payload, stats
 from .forms import LINE
 
 OMITTED = object()
@@ -33,9 +33,13 @@ class JSONText(forms.CharField):
         if not text:
             return OMITTED
         try:
-            return json.loads(text)
+            found = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ValidationError(_('This is not JSON (%s). Text goes in quotes, as in "abc".') % error) from error
+        # Before anything walks through it.
+        if payload.is_too_deep(found):
+            raise ValidationError(_("This is nested deeper than %d levels.") % payload.MAX_DEPTH)
+        return found
 
 
 class WholeText(forms.CharField):
