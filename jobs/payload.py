@@ -181,7 +181,7 @@ TOO_DEEP = dumps({"omitted": f"The result is nested deeper than {MAX_DEPTH} leve
 
 
 def is_too_deep(value: JSON) -> bool:
-    """Tell whether a JSON value is nested deeper than ``MAX_DEPTH``."""
+    """Say whether lists and objects stand in each other deeper than ``MAX_DEPTH``."""
     return _is_deeper(value, MAX_DEPTH)
 
 

@@ -36,6 +36,12 @@ def of_cancel(report: Report) -> Iterator[Sentence]:
     yield from _left_alone(report)
 
 
+def of_rescue(report: Report) -> Iterator[Sentence]:
+    """Say what became of each job that was to be taken from its worker."""
+    text = ngettext("The lease of %d job was taken back.", "The leases of %d jobs were taken back.", report.moved)
+    yield from _moved(report, text)
+
+
 def of_trigger(report: Report) -> Iterator[Sentence]:
     """Say what became of each job that was to run now."""
     yield from _moved(report, ngettext("%d job is pending now.", "%d jobs are pending now.", report.moved))

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import path
 
-from jobs import clock, operations
+from jobs import clock, operations, stats
 from jobs import job as job_decorator
 from jobs.admin import BulkOperationAdmin, JobAdmin, sealing
 from jobs.admin import bulk as page
@@ -408,3 +408,16 @@ def test_what_is_ticked_is_still_done_from_the_list(admin_client: Client) -> Non
 
     assert (state_of(job), state_of(other)) == ("pending", "dead")
     assert not BulkOperation.objects.exists()
+
+
+def test_an_operation_of_a_newer_version_is_shown_and_cannot_be_stopped_here(admin_client: Client) -> None:
+    dead_job()
+    selection = stats.freeze({}, bulk.BULK_ACTIONS["retry"].states, using="default")
+    row = bulk.plan("retry", selection, {})
+    BulkOperation.objects.filter(pk=row.pk).update(action="unheard_of")
+
+    page = admin_client.get(url("bulkoperation_change", row.pk))
+    stop = admin_client.post(url("bulkoperation_do", row.pk, "stop"))
+
+    assert "unheard_of" in page.content.decode()
+    assert stop.status_code == 403

@@ -20,11 +20,12 @@ from django.urls import reverse
 
 from jobs import operations
 from jobs.admin.steering import SteeredAdmin
-from jobs.models import BulkOperation, Queue
+from jobs.leases import Lease
+from jobs.models import BulkOperation, Job, Queue
 from tests.jobs import noop
-from tests.leasing import make_worker
+from tests.leasing import make_worker, silence
 from tests.scheduling import make
-from tests.test_admin import backing_off_job, dead_job
+from tests.test_admin import backing_off_job, dead_job, running_job
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -57,6 +58,12 @@ def paused_queue() -> Queue:
     return operations.pause("mail")
 
 
+def abandoned_job() -> Job:
+    job = running_job()
+    silence(Lease(job.pk, job.claim_no))
+    return job
+
+
 # A row that each can be done to.
 ROWS: dict[str, Callable[[], Any]] = {
     "job retry": dead_job,
@@ -64,6 +71,7 @@ ROWS: dict[str, Callable[[], Any]] = {
     "job postpone": noop.enqueue,
     "job reroute": noop.enqueue,
     "job cancel": noop.enqueue,
+    "job rescue": abandoned_job,
     "job discard": dead_job,
     "job add": noop.enqueue,
     "job payload": lambda: noop.enqueue(password="hunter2"),

@@ -493,6 +493,33 @@ def test_a_run_by_hand_asks_for_the_permission_of_the_kind(log_in: LogIn, refund
     assert not Job.objects.exists()
 
 
+def test_enabling_asks_for_the_permission_of_the_kind(log_in: LogIn, refund: None) -> None:
+    schedule, client = planned(kind="refund", enabled=False), log_in("toggle_cronjob", "change_cronjob")
+
+    html = client.get(page_url(schedule)).content.decode()
+    by_button = client.post(url("cronjob_do", schedule.pk, "enable"))
+    by_list = act(client, "enable", schedule, planned(), model="cronjob")
+    by_form = client.post(page_url(schedule), {"name": "mine", "kind": "refund", "enabled": "on"})
+
+    assert 'aria-disabled="true" aria-describedby="jobs-not-enable"' in html
+    assert told(by_button) == ["Whoever starts jobs of this kind needs the permission auth.add_user."]
+    assert told(by_list)[1:] == [
+        "1 schedule was left alone: it was enabled before.",
+        "1 schedule was not enabled: its kind has a permission of its own, which you do not have.",
+    ]
+    assert by_form.status_code == 403
+    assert not CronJob.objects.get(pk=schedule.pk).enabled
+
+
+def test_disabling_does_not_ask_for_the_permission_of_the_kind(log_in: LogIn, refund: None) -> None:
+    schedules, client = [planned(kind="refund") for _ in range(2)], log_in("toggle_cronjob")
+
+    client.post(url("cronjob_do", schedules[0].pk, "disable"))
+    act(client, "disable", schedules[1], model="cronjob")
+
+    assert not CronJob.objects.filter(enabled=True).exists()
+
+
 def test_a_button_that_the_state_forbids_is_disabled_with_the_reason(admin_client: Client) -> None:
     enabled, disabled = planned(), planned(enabled=False)
 

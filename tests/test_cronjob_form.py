@@ -10,7 +10,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.db import connection
-from django.test import Client
+from django.test import Client, override_settings
 
 from jobs import clock, operations
 from jobs import job as job_decorator
@@ -578,3 +578,12 @@ def test_superuser_helper_is_one_person() -> None:
     superuser(), superuser()
 
     assert User.objects.count() == 1
+
+
+def test_what_tells_a_change_of_what_is_masked_tells_nobody_what_it_is() -> None:
+    schedule = make(payload={"password": "1234"})
+
+    with override_settings(SECRET_KEY="another"):
+        elsewhere = opened(superuser(), schedule)["seen"]
+
+    assert opened(superuser(), schedule)["seen"] != elsewhere

@@ -183,3 +183,16 @@ def test_the_page_reads_a_few_rows_whatever_has_happened(admin_client: Client) -
         page(admin_client, job)
 
     assert max(len(reads(few)), len(reads(many))) <= 12
+
+
+@pytest.mark.parametrize("depth", [101, 990])
+def test_data_that_is_nested_too_deep_is_left_out(admin_client: Client, depth: int) -> None:
+    job = noop.enqueue()
+    deep = '{"a": ' + "[" * depth + "]" * depth + "}"
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE jobs_job SET payload = %s WHERE id = %s", [deep, job.pk])
+
+    response = admin_client.get(url("job_change", job.pk))
+
+    assert response.status_code == 200
+    assert "[[[" not in response.content.decode()

@@ -252,6 +252,18 @@ def test_a_kind_with_a_permission_is_started_by_whoever_has_it(refund: Any, oper
     assert (cashiers.moved, cashiers.forbidden, cashiers.skipped) == (2, 0, 1)
 
 
+def test_a_kind_with_a_permission_is_brought_forward_by_whoever_has_it_and_put_off_by_anybody(refund: Any) -> None:
+    job, now = refund.using(delay=3_600).enqueue(), clock.read("default")
+
+    earlier = Job.objects.all().postpone(run_at=now + timedelta(seconds=1), actor=CLERK)
+    later = Job.objects.all().postpone(run_at=now + timedelta(hours=2), actor=CLERK)
+    cashiers = Job.objects.all().postpone(run_at=now + timedelta(seconds=1), actor=CASHIER)
+
+    assert (earlier.moved, earlier.forbidden, later.moved, cashiers.moved) == (0, 1, 1, 1)
+    job.refresh_from_db()
+    assert job.run_at == now + timedelta(seconds=1)
+
+
 def test_a_kind_with_a_permission_is_enqueued_by_whoever_has_it(refund: Any) -> None:
     with pytest.raises(PermissionDenied, match=r"billing\.refund"):
         operations.enqueue(JobSpec("repay"), actor=CLERK)

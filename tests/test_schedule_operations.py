@@ -83,6 +83,21 @@ def test_toggling_tells_which_were_changed_and_by_whom() -> None:
     assert {cron_id for kind, cron_id, *_ in events if kind == "enabled"} == {on.pk, off.pk}
 
 
+def test_enabling_asks_for_the_permission_of_the_kind_and_disabling_does_not() -> None:
+    with own_registry():
+        job_decorator("refund", permission="auth.add_user", aliases=["repay"])(lambda: None)
+        for name, kind in (("new", "refund"), ("old", "repay"), ("other", "noop")):
+            planned(name=name, kind=kind, enabled=False)
+        nobody = Actor("1", "alice", permits=lambda permission: False)
+
+        enabled = operations.enable(CronJob.objects.all(), actor=nobody)
+        disabled = operations.disable(CronJob.objects.all(), actor=nobody)
+
+        assert (enabled, disabled) == (["other"], ["other"])
+        assert operations.enable(CronJob.objects.all(), actor=ALICE) == ["new", "old", "other"]
+        assert operations.disable(CronJob.objects.all(), actor=nobody) == ["new", "old", "other"]
+
+
 def back(schedule: CronJob, hours: int, **options: Any) -> operations.Backfill:
     return operations.backfill(schedule, now() - timedelta(hours=hours), now(), **options)
 

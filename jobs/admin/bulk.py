@@ -166,6 +166,7 @@ _WORDED = {
     "postpone": reports.of_postpone,
     "reroute": reports.of_reroute,
     "cancel": reports.of_cancel,
+    "rescue": reports.of_rescue,
     "discard": reports.of_discard,
 }
 

@@ -108,8 +108,9 @@ class BulkOperationAdmin(SteeredAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def _may_stop(self, request: HttpRequest, row: BulkOperation) -> bool:
-        permission = bulk.BULK_ACTIONS[row.action].permission
-        return request.user.has_perm(bulk.VIEW) and request.user.has_perm(permission)
+        # A newer version of this app may have written the row.
+        action = bulk.BULK_ACTIONS.get(row.action)
+        return action is not None and request.user.has_perm(bulk.VIEW) and request.user.has_perm(action.permission)
 
     def _page(self, row: BulkOperation) -> dict[str, Any]:
         """Return what the changing part of the page shows."""

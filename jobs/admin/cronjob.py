@@ -56,6 +56,14 @@ class CronJobAdmin(SteeredAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return CronJobChangeList
 
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[QuerySet[Any], bool]:
+        """Find nothing by a null character, which the list refuses, but Django's autocompletion does not."""
+        return (
+            (queryset.none(), False)
+            if "\0" in search_term
+            else super().get_search_results(request, queryset, search_term)
+        )
+
     def get_urls(self) -> list[URLPattern]:
         preview = path("preview/", self.admin_site.admin_view(self.preview_view), name="jobs_cronjob_preview")
         return [preview, *super().get_urls()]

@@ -12,9 +12,10 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy
 
-from .. import operations
+from .. import operations, registry
 from ..exceptions import JobsError
 from ..models import CronJob
+from ..operations import Actor
 from ..reports import MOST_NAMED, Sentence
 from ..stats import schedules
 from .actions import Action, Text
@@ -31,10 +32,23 @@ def _toggle(operation: Callable[..., list[str]], done: Any, left_alone: Any) -> 
         changed = len(operation(chosen, **decision))
         if changed:
             yield Sentence(done % changed)
-        if left := chosen.count() - changed:
+        barred = 0 if operation is operations.disable else _barred(chosen, decision["actor"])
+        if left := chosen.count() - changed - barred:
             yield Sentence(left_alone % left, is_good=False)
+        if barred:
+            text = ngettext(
+                "%d schedule was not enabled: its kind has a permission of its own, which you do not have.",
+                "%d schedules were not enabled: their kinds have permissions of their own, which you do not have.",
+                barred,
+            )
+            yield Sentence(text % barred, is_good=False)
 
     return toggle
+
+
+def _barred(schedules: QuerySet[CronJob], actor: Actor) -> int:
+    """Count the disabled ones that this actor may not enable."""
+    return schedules.filter(enabled=False, kind__in=registry.barred(actor.permits)).count()
 
 
 def _trigger(rows: QuerySet[CronJob], **decision: Any) -> Iterator[Sentence]:
@@ -107,6 +121,7 @@ ENABLE = Action(
         ),
     ),
     why_not=_unless(lambda schedule: schedule.enabled, gettext_lazy("It is enabled.")),
+    starts=True,
 )
 DISABLE = Action(
     name="disable",

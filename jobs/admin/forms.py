@@ -11,6 +11,7 @@ from django.db import router
 from django.utils.translation import gettext_lazy as _
 
 from .. import clock
+from ..admission import LATEST
 from ..exceptions import InvalidJob
 from ..models import Job
 from ..options import check_queue
@@ -36,7 +37,9 @@ def queue_name(text: str) -> None:
 
 
 def to_come(moment: datetime) -> None:
-    """Refuse a time that the database's clock has passed."""
+    """Refuse a time that the database's clock has passed, or that it cannot store."""
+    if moment.year > LATEST:
+        raise ValidationError(_("Give a year up to %d.") % LATEST)
     if moment <= clock.read(router.db_for_write(Job)):
         raise ValidationError(_("This time has passed."))
 

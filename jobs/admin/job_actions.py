@@ -33,6 +33,12 @@ def _why_not_cancel(job: Job) -> Text:
     return _("It has been asked to stop.") if job.cancel_requested_at else ""
 
 
+def _why_not_rescue(job: Any) -> Text:
+    if job.state != State.RUNNING:
+        return _("It is not running.")
+    return "" if job.is_lease_expired else _("Its lease has not expired.")
+
+
 RETRY = Action(
     name="retry",
     permission="retry_job",
@@ -96,6 +102,21 @@ STOP = replace(
     command=_("Ask %(rows)s to stop"),
     hint=_("Its handler has to obey. If it is done first, it has succeeded."),
 )
+RESCUE = Action(
+    name="rescue",
+    permission="rescue_job",
+    label=_("Take back the lease"),
+    command=_("Take back the lease of %(rows)s"),
+    hint=_(
+        "Only where the lease has expired. The job is pending again, or dead if that was its last attempt; "
+        "a live worker does the same by itself."
+    ),
+    warning=_("If the worker still lives, its run goes on beside the next one until it notices: the job runs twice."),
+    run=_run(operations.rescue, reports.of_rescue),
+    why_not=_why_not_rescue,
+    is_danger=True,
+    starts=True,
+)
 DISCARD = Action(
     name="discard",
     permission="discard_job",
@@ -110,4 +131,4 @@ DISCARD = Action(
     form=DiscardForm,
     is_danger=True,
 )
-ACTIONS = (RETRY, TRIGGER, POSTPONE, REROUTE, CANCEL, DISCARD)
+ACTIONS = (RETRY, TRIGGER, POSTPONE, REROUTE, CANCEL, RESCUE, DISCARD)

@@ -71,7 +71,7 @@ class SteeredAdmin(ReadOnlyAdmin):
         if request.method == "POST" and (asked or not self.get_actions(request)):
             if asked not in self.get_actions(request):
                 raise PermissionDenied
-            if any(stats.as_id(pk) is None for pk in request.POST.getlist(ACTION_CHECKBOX_NAME)):
+            if any("#" in pk or stats.as_id(pk) is None for pk in request.POST.getlist(ACTION_CHECKBOX_NAME)):
                 raise BadRequest("A ticked row has no id.")
         return super().changelist_view(request, extra_context)
 
@@ -139,12 +139,15 @@ class SteeredAdmin(ReadOnlyAdmin):
     def do_many(self, request: HttpRequest, action: Action, rows: QuerySet[Any]) -> HttpResponse | None:
         """Ask about, or do, ``action`` to what was chosen in the list."""
         # No more than the list has counted, and so has told the user of.
-        chosen = rows[: counts.MOST]
+        chosen = (rows if request.POST.get("select_across") == "1" else self._ticked(request))[: counts.MOST]
+        count = chosen.count()
+        if not count:
+            self.tell(request, Sentence(_("Nothing of what was chosen is there any more."), is_good=False))
+            return None
         form = action.form(request.POST if "confirmed" in request.POST else None, many=True)
         if form.is_valid():
             self._do(request, action, chosen, form)
             return None
-        count = chosen.count()
         noun = self.opts.verbose_name if count == 1 else self.opts.verbose_name_plural
         return self._question(
             request,
@@ -161,6 +164,11 @@ class SteeredAdmin(ReadOnlyAdmin):
                 "confirmed": ["yes"],
             },
         )
+
+    def _ticked(self, request: HttpRequest) -> QuerySet[Any]:
+        """Return what was ticked, whether it still matches the filters or not: it is told of, not overlooked."""
+        ids = {stats.as_id(pk) for pk in request.POST.getlist(ACTION_CHECKBOX_NAME)}
+        return self.get_queryset(request).filter(pk__in=ids)
 
     def _listed(self, action: Action) -> Callable[..., HttpResponse | None]:
         """Return ``action`` as Django's lists have theirs."""

@@ -26,8 +26,7 @@ class RollFilter(HiddenFilter):
         value = self.value() or Roll.AT_WORK
         if value not in Roll.values:
             raise IncorrectLookupParameters(f"condition={value!r} is none of {', '.join(filter(None, Roll.values))}.")
-        # What was ticked may have ended since: it is told of, not overlooked.
-        return queryset if request.method == "POST" else stats.on_roll(queryset, Roll(value))
+        return stats.on_roll(queryset, Roll(value))
 
 
 class WorkerChangeList(FixedOrderChangeList):

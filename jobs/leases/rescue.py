@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -13,6 +13,7 @@ from django.db import DataError, IntegrityError, transaction
 from .. import clock
 from ..conf import settings
 from ..models import Job, JobEvent, JobRun, Worker
+from ..models.among import Among
 from ..models.queryset import JobQuerySet
 from ..outcomes import Lost, RunOutcome, Verdict, decide
 from ..wakeups import READY, Wakeup, announce
@@ -31,29 +32,32 @@ class Rescued:
     verdict: Verdict
 
 
-def rescue(*, limit: int = 500, using: str) -> list[Rescued]:
+def rescue(*, limit: int = 500, among: Collection[int] | None = None, using: str) -> list[Rescued]:
     """
-    Take back up to ``limit`` jobs whose lease expired, by the database's clock.
+    Take back up to ``limit`` jobs whose lease expired, by the database's clock; ``among`` these ids, if given.
 
     The lease is tested in the statement that locks the row: an id list read
     earlier would steal a lease renewed in between. Rows that others have
     locked are left for the next time. A second call finds nothing to do.
     """
+    expired = Job.objects.using(using).expired_leases()
+    if among is not None:
+        expired = expired.filter(Among("pk", among))
     try:
-        return _rescue(Job.objects.using(using).expired_leases(), limit, using=using)
+        return _rescue(expired, limit, using=using)
     except (IntegrityError, DataError):
         # One row that the database refuses must not keep the others waiting.
-        return _rescue_one_by_one(limit, using=using)
+        return _rescue_one_by_one(expired, limit, using=using)
 
 
-def _rescue_one_by_one(limit: int, *, using: str) -> list[Rescued]:
+def _rescue_one_by_one(expired: JobQuerySet, limit: int, *, using: str) -> list[Rescued]:
     rescued: list[Rescued] = []
     # All of them, since any number of refused ones may come first.
-    for job_id in list(Job.objects.using(using).expired_leases().order_by("pk").values_list("pk", flat=True)):
+    for job_id in list(expired.order_by("pk").values_list("pk", flat=True)):
         if len(rescued) >= limit:
             break
         try:
-            rescued += _rescue(Job.objects.using(using).expired_leases().filter(pk=job_id), 1, using=using)
+            rescued += _rescue(expired.filter(pk=job_id), 1, using=using)
         except (IntegrityError, DataError) as error:
             logger.critical("rescue refused by the database job=%s error=%s", job_id, error)
     return rescued

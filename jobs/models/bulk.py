@@ -21,6 +21,7 @@ class BulkOperation(models.Model):
         POSTPONE = "postpone", _("Postpone")
         REROUTE = "reroute", _("Change queue or priority")
         CANCEL = "cancel", _("Cancel")
+        RESCUE = "rescue", _("Take back the lease")
         DISCARD = "discard", _("Discard")
 
     class Status(models.TextChoices):

@@ -16,6 +16,7 @@ class JobEvent(models.Model):
         RETRIED = "retried", _("Retried")
         CANCELLED = "cancelled", _("Cancelled")
         CANCEL_REQUESTED = "cancel_requested", _("Asked to stop")
+        RESCUED = "rescued", _("Lease taken back")
         TRIGGERED = "triggered", _("Run now")
         POSTPONED = "postponed", _("Postponed")
         REROUTED = "rerouted", _("Queue or priority changed")

@@ -109,6 +109,7 @@ class Job(models.Model):
             ("retry_job", _("Can retry dead and cancelled jobs")),
             ("reschedule_job", _("Can run jobs now, postpone them, and change their queue and priority")),
             ("cancel_job", _("Can cancel jobs")),
+            ("rescue_job", _("Can take jobs from workers whose lease has expired")),
             ("discard_job", _("Can discard dead jobs")),
             ("view_job_payload", _("Can see what is masked in jobs")),
         ]

@@ -14,6 +14,7 @@ from .jobs import cancel, discard, retry, trigger
 from .looking import note_payload_viewed
 from .queues import pause, resume
 from .rescheduling import postpone, reroute
+from .rescuing import rescue
 from .schedules import Backfill, backfill, disable, enable, trigger_schedule
 from .walking import carry_out
 from .workers import drain
@@ -36,6 +37,7 @@ __all__ = [
     "pause",
     "postpone",
     "reroute",
+    "rescue",
     "resume",
     "retry",
     "trigger",

@@ -19,6 +19,7 @@ from .batches import Report
 from .decision import Actor, Decision
 from .jobs import cancel, discard, retry, trigger
 from .rescheduling import postpone, reroute
+from .rescuing import rescue
 
 Action = BulkOperation.Action
 Status = BulkOperation.Status
@@ -54,6 +55,7 @@ BULK_ACTIONS: Mapping[str, BulkAction] = {
     Action.POSTPONE: BulkAction(operation=postpone, states=_WAITING, permission="jobs.reschedule_job"),
     Action.REROUTE: BulkAction(operation=reroute, states=_WAITING, permission="jobs.reschedule_job"),
     Action.CANCEL: BulkAction(operation=cancel, states=(*_WAITING, ShownState.RUNNING), permission="jobs.cancel_job"),
+    Action.RESCUE: BulkAction(operation=rescue, states=(ShownState.RUNNING,), permission="jobs.rescue_job"),
     Action.DISCARD: BulkAction(operation=discard, states=(ShownState.DEAD,), permission="jobs.discard_job"),
 }
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import router, transaction
 
 from .. import clock, registry
-from ..exceptions import InvalidJob
+from ..admission import check_moment
 from ..models import JobEvent, Queue
 from ..wakeups import READY, Wakeup, announce
 from .decision import Actor, Decision
@@ -23,8 +23,7 @@ def pause(
     resumes by itself. Works for a queue nobody has used yet.
     """
     registry.check_queue(queue)
-    if resume_at is not None and resume_at.tzinfo is None:
-        raise InvalidJob(f"resume_at={resume_at!r} has no time zone: use django.utils.timezone.make_aware().")
+    until = None if resume_at is None else check_moment(resume_at, "resume_at")
     alias = using or router.db_for_write(Queue)
     decision = Decision.of(actor, reason)
     with transaction.atomic(using=alias):
@@ -33,7 +32,7 @@ def pause(
             paused_at=clock.now(),
             paused_by=decision.actor.label,
             pause_reason=decision.reason,
-            resume_at=resume_at,
+            resume_at=clock.at(until),
         )
         decision.event(JobEvent.Kind.PAUSED, queue=queue).save(using=alias)
     row.refresh_from_db(using=alias)

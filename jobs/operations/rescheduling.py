@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from .. import states
+from .. import clock, registry, states
 from ..admission import check_moment
 from ..exceptions import InvalidJob
 from ..models import JobEvent
@@ -25,11 +25,14 @@ def postpone(jobs: JobQuerySet, *, run_at: datetime, actor: Actor | None = None,
     """
     Let jobs that wait, backing-off ones included, wait until ``run_at``, later or earlier than now.
 
-    One that would expire before is left. ``run_at`` is an aware datetime.
+    One that would expire before is left, and so is one that would run earlier
+    than now and is of a kind whose permission the actor lacks. ``run_at`` is
+    an aware datetime.
     """
-    check_moment(run_at, "run_at")
-    work = partial(_postpone, run_at)
-    return work_through(jobs, work, sources=WAITING, decision=Decision.of(actor, reason))
+    moment = check_moment(run_at, "run_at")
+    decision = Decision.of(actor, reason)
+    work = partial(_postpone, moment, frozenset(registry.barred(decision.actor.permits)))
+    return work_through(jobs, work, sources=WAITING, decision=decision)
 
 
 def reroute(
@@ -53,19 +56,22 @@ def reroute(
     return work_through(jobs, partial(_reroute, changes), sources=WAITING, decision=Decision.of(actor, reason))
 
 
-def _postpone(run_at: datetime, batch: Batch) -> Collection[int]:
-    rows = list(batch.locked(WAITING).values_list("pk", "run_at", "expires_at"))
+def _postpone(run_at: datetime, barred: Collection[str], batch: Batch) -> Collection[int]:
+    rows = list(batch.locked(WAITING).values_list("pk", "kind", "run_at", "expires_at"))
+    # Earlier is much like now, for which the kind may have a permission of its own.
+    forbidden = {job_id for job_id, kind, was, _ in rows if kind in barred and run_at < clock.aware(was)}
     changes = {
         job_id: {"run_at": [was.isoformat(), run_at.isoformat()]}
-        for job_id, was, expires_at in rows
-        if expires_at is None or expires_at > run_at
+        for job_id, _, was, expires_at in rows
+        if job_id not in forbidden and (expires_at is None or clock.aware(expires_at) > run_at)
     }
     jobs = batch.jobs(changes)
-    jobs.filter(state=State.SCHEDULED).update(run_at=run_at)
-    jobs.move(states.POSTPONE, run_at=run_at)
+    jobs.filter(state=State.SCHEDULED).update(run_at=clock.at(run_at))
+    jobs.move(states.POSTPONE, run_at=clock.at(run_at))
     batch.decision.record_changes(JobEvent.Kind.POSTPONED, changes, using=batch.using)
     batch.announce(Wakeup(SOON))
     batch.report.moved += len(changes)
+    batch.report.forbidden += len(forbidden)
     return [job_id for job_id, *_ in rows]
 
 

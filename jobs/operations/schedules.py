@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from django.db import connections, router, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from .. import clock, enqueueing, schedule_values, slot_jobs, slots
+from .. import clock, enqueueing, registry, schedule_values, slot_jobs, slots
 from ..admission import Candidate, admit
 from ..exceptions import DuplicateJob, InvalidSchedule
 from ..models import CronJob, Job, JobEvent
@@ -26,9 +26,11 @@ def enable(schedules: QuerySet[CronJob], *, actor: Actor | None = None, reason: 
     Let disabled schedules run again; return the names of those that were disabled.
 
     Nothing runs at once: the next run is the first after now, and an event
-    says what was not run meanwhile.
+    says what was not run meanwhile. Schedules of kinds whose permission the
+    actor lacks are left.
     """
-    return _toggle(schedules, enabled=True, decision=Decision.of(actor, reason))
+    decision = Decision.of(actor, reason)
+    return _toggle(schedules, enabled=True, decision=decision, barred=registry.barred(decision.actor.permits))
 
 
 def disable(schedules: QuerySet[CronJob], *, actor: Actor | None = None, reason: str = "") -> list[str]:
@@ -41,11 +43,13 @@ def disable(schedules: QuerySet[CronJob], *, actor: Actor | None = None, reason:
     return _toggle(schedules, enabled=False, decision=Decision.of(actor, reason))
 
 
-def _toggle(schedules: QuerySet[CronJob], *, enabled: bool, decision: Decision) -> list[str]:
+def _toggle(
+    schedules: QuerySet[CronJob], *, enabled: bool, decision: Decision, barred: Collection[str] = ()
+) -> list[str]:
     using = schedules._db or router.db_for_write(CronJob)  # type: ignore[attr-defined]
     chosen = list(schedules.using(using).values_list("pk", flat=True))
     with transaction.atomic(using=using):
-        others = CronJob.objects.using(using).filter(pk__in=chosen, enabled=not enabled)
+        others = CronJob.objects.using(using).filter(pk__in=chosen, enabled=not enabled).exclude(kind__in=barred)
         found = dict(others.order_by("pk").select_for_update().values_list("pk", "name"))
         CronJob.objects.using(using).filter(pk__in=found).update(enabled=enabled)
         kind = JobEvent.Kind.ENABLED if enabled else JobEvent.Kind.DISABLED

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import router
 
+from .. import payload
 from ..models import Job
 from . import beginnings
 from .excerpts import Excerpt, excerpt, with_beginnings
@@ -47,18 +48,19 @@ def _document(name: str, row: Any, *, unmasked: bool) -> Document:
     written = excerpt(row, name)
     value = _read(written)
     shown = value if unmasked else _masked(name, row.kind, value)
-    return Document(
-        name=name, value=shown, chars=written.chars, is_cut=written.missing > 0, is_masked=bool(shown != value)
-    )
+    is_cut = written.missing > 0 or value is beginnings.CUT
+    return Document(name=name, value=shown, chars=written.chars, is_cut=is_cut, is_masked=bool(shown != value))
 
 
 def _read(written: Excerpt) -> Any:
     if not written:
         return None
     try:
-        return beginnings.parsed(written.text) if written.missing > 0 else json.loads(written.text)
+        value = beginnings.parsed(written.text) if written.missing > 0 else json.loads(written.text)
     except RecursionError:
         return beginnings.CUT
+    # Somebody wrote it past the checks: what hides values in it could not walk through it.
+    return beginnings.CUT if payload.is_too_deep(value) else value
 
 
 def _masked(name: str, kind: str, value: Any) -> Any:

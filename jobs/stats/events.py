@@ -27,6 +27,7 @@ SENTENCES: Mapping[str, Any] = {
     Kind.RETRIED: gettext_lazy("{who} retried {what}"),
     Kind.CANCELLED: gettext_lazy("{who} cancelled {what}"),
     Kind.CANCEL_REQUESTED: gettext_lazy("{who} asked {what} to stop"),
+    Kind.RESCUED: gettext_lazy("{who} took back the lease of {what}"),
     Kind.TRIGGERED: gettext_lazy("{who} ran {what} ahead of its time"),
     Kind.POSTPONED: gettext_lazy("{who} postponed {what}"),
     Kind.REROUTED: gettext_lazy("{who} changed queue or priority of {what}"),

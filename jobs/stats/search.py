@@ -34,6 +34,8 @@ def newest(jobs: JobQuerySet) -> JobQuerySet:
 def found(jobs: JobQuerySet, term: str) -> JobQuerySet:
     """Filter to the job with this id, those that hold or held this unique key, and those of this kind (the newest)."""
     everywhere = Job.objects.using(jobs.db)
+    if "\0" in term:
+        return jobs.none()
     job_id = as_id(term)
     keyed = everywhere.filter(unique_key=term)
     # Asked for one by one, since no plan for all of them together uses all their indexes.

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from .. import clock
 from ..conf import settings
 from ..models import Job, JobEvent, Worker
 from ..numerals import grouped
@@ -40,7 +41,7 @@ def scheduled(job: Job, facts: Facts) -> Sentences:
 
 def _is_in_force(job: Job, postponed: JobEvent) -> bool:
     """Say whether the job still waits for the time that somebody gave it, and not for a later backoff."""
-    return datetime.fromisoformat(postponed.changes["run_at"][1]) == job.run_at
+    return clock.aware(datetime.fromisoformat(postponed.changes["run_at"][1])) == clock.aware(job.run_at)
 
 
 def _after_run(job: Job, run: Any) -> str:
