@@ -18,7 +18,7 @@ TREES = {
 
 # From the bottom up. A module may import its own layer and those before it.
 LAYERS = [
-    "exceptions clock states retry outcomes conf payload specs options context registry durations numerals translating cron slots schedule_values declarations",
+    "exceptions clock states retry outcomes conf payload specs options context registry durations numerals translating cron slots schedule_checks schedule_values declarations",
     "sql signals wakeups",
     "admission enqueueing",
     "models",

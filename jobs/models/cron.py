@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from .. import clock, schedule_values
 from ..cron import MAX_LENGTH
 from ..exceptions import InvalidSchedule
+from ..schedule_checks import EARLIEST, LATEST
 from ..slots import NEVER, CatchUp, Overlap
 from ..wakeups import SOON, Wakeup, announce
 from .cron_queryset import KEPT_BY_TICK, PLANNING, TIMES_OF_TICK, CronJobQuerySet
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _in_range(name: str) -> Q:
-    bounds = {f"{name}__gte": schedule_values.EARLIEST, f"{name}__lt": schedule_values.LATEST}
+    bounds = {f"{name}__gte": EARLIEST, f"{name}__lt": LATEST}
     return Q(**{f"{name}__isnull": True}) | Q(**bounds)
 
 
