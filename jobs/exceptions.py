@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from django.core.exceptions import ImproperlyConfigured
-from django.utils.translation import gettext_noop
+
+from .translating import gettext_noop
 
 Duration = float | timedelta
 

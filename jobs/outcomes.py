@@ -8,11 +8,11 @@ from typing import Protocol
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 
 from . import states
 from .retry import Backoff
 from .states import Move
+from .translating import gettext_noop
 
 
 class RunOutcome(TextChoices):

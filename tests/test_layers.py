@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,3 +116,12 @@ def test_stored_time_comes_from_the_databases_clock() -> None:
 
     # What it measures is how far this host's clock is from the database's.
     assert read == ["runtime/record.py: datetime.now"]
+
+
+def test_the_package_can_be_imported_before_there_are_settings() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    program = "import jobs; assert str(jobs.Discard()); jobs.Backoff()"
+
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")

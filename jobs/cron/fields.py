@@ -11,9 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
-from django.utils.translation import gettext_noop
-
 from ..exceptions import InvalidCron
+from ..translating import gettext_noop
 from ..translating import translated as _
 
 PART = re.compile(r"(?:\*|(?P<low>[0-9a-z]+)(?:-(?P<high>[0-9a-z]+))?)(?:/(?P<step>[0-9]+))?")

@@ -8,13 +8,13 @@ from typing import Any
 
 from django.db import router, transaction
 from django.db.models import Exists, OuterRef, Q
-from django.utils.translation import gettext_noop
 
 from .. import clock
 from ..models import BulkOperation, Job
 from ..specs import JobSpec
 from ..states import LIVE, State
 from ..stats import Selection, ShownState
+from ..translating import gettext_noop
 from .batches import Report
 from .decision import Actor, Decision
 from .jobs import cancel, discard, retry, trigger

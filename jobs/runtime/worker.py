@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import sys
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +11,6 @@ from django.db import DatabaseError, InterfaceError, connections
 from .. import maintenance, signals
 from ..conf import settings
 from ..wakeups import CANCEL, DRAIN, READY, Wakeup
-from .calling import call
 from .claimer import Claimer
 from .execution import tell
 from .executor import Executors
@@ -42,7 +37,6 @@ logger = log_of(__name__)
 
 LOOK_SECONDS = 0.1
 BURST_LOOK_SECONDS = 0.02
-EXIT_SECONDS = 5.0
 
 
 class Worker:
@@ -216,25 +210,3 @@ class Worker:
             self.wedged.append(held)
             logger.error("handler ignores its timeout job=%s kind=%s", held.lease.job_id, held.claimed.kind)
             self.stopping.fail(EXIT_WEDGED, "a handler ignored its timeout")
-
-
-def leave(worker: Worker, code: int) -> None:
-    """
-    End the process: at once where a handler's thread would keep it alive.
-
-    Threads that handlers have started get a few seconds.
-    """
-    if not worker.all_threads_ended:
-        _end_at_once(code)
-    last = threading.Timer(EXIT_SECONDS, _end_at_once, [code])
-    last.daemon = True
-    last.start()
-    sys.exit(code)
-
-
-def _end_at_once(code: int) -> None:
-    # Each may be closed or broken by now.
-    call(logging.shutdown)
-    call(lambda: sys.stdout.flush())
-    call(lambda: sys.stderr.flush())
-    os._exit(code)

@@ -17,10 +17,11 @@ from ...conf import settings
 from ...exceptions import InvalidJob
 from ...models import Job
 from ...registry import check_queue
+from ...runtime.leaving import leave, leave_in_time
 from ...runtime.link import link_to_supervisor, replaces_another, stop_without_supervisor, tell_ready, tell_waiting
 from ...runtime.plan import Plan, resident_mebibytes
 from ...runtime.supervisor import Supervisor, set_title
-from ...runtime.worker import Worker, leave
+from ...runtime.worker import Worker
 
 
 class Command(BaseCommand):
@@ -52,6 +53,14 @@ class Command(BaseCommand):
             default=None,
             help="Restart when code changes (default: in DEBUG, except in a burst).",
         )
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Do as any command, and then see to it that the process ends. Called in another's, it only returns or raises."""
+        try:
+            super().run_from_argv(argv)
+        except SystemExit as end:
+            leave_in_time(end.code)
+            raise
 
     def handle(self, **options: Any) -> None:
         options["database"] = options["database"] or router.db_for_write(Job)
@@ -108,7 +117,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"The tables of jobs are not as this version needs them: run migrate. ({error})"
             ) from error
-        leave(worker, code)
+        leave(code, all_threads_ended=worker.all_threads_ended)
 
 
 def _log_to_the_console(verbosity: int) -> None:
