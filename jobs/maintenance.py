@@ -32,7 +32,8 @@ class Survey:
     """
     Which duties have something to do. ``next_run_in`` is seconds to the next
     scheduled job, ``next_slot_in`` to the next run of a schedule (0 or less:
-    one is due, or to be planned); None without one.
+    one is due, or to be planned); None without one. ``paused`` are the queues
+    that workers must leave alone.
     """
 
     pending: bool
@@ -41,12 +42,13 @@ class Survey:
     next_run_in: float | None
     next_slot_in: float | None
     waiting_slots: bool
+    paused: frozenset[str]
 
 
 def survey(*, using: str) -> Survey:
     """Look, in one autocommit SELECT, for anything a worker could do."""
     connection = connections[using]
-    ((pending, suspects, expired, next_run_in, next_slot_in, waiting),) = sql.fetch(
+    ((pending, suspects, expired, next_run_in, next_slot_in, waiting, paused),) = sql.fetch(
         connection, sql.SURVEY[connection.vendor]
     )
     return Survey(
@@ -56,6 +58,8 @@ def survey(*, using: str) -> Survey:
         next_run_in=next_run_in,
         next_slot_in=next_slot_in,
         waiting_slots=bool(waiting),
+        # No name of a queue has a comma.
+        paused=frozenset(paused.split(",") if paused else ()),
     )
 
 

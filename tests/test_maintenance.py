@@ -104,6 +104,7 @@ def test_the_survey_sees_what_there_is_to_do() -> None:
         next_run_in=None,
         next_slot_in=None,
         waiting_slots=False,
+        paused=frozenset(),
     )
     assert (something.pending, something.suspects, something.expired_leases) == (True, False, False)
     assert something.next_run_in == pytest.approx(60, abs=1)
@@ -122,6 +123,16 @@ def test_the_survey_sees_schedules() -> None:
     assert (to_plan.next_slot_in, to_plan.waiting_slots) == (0, False)
     assert planned.next_slot_in == pytest.approx(60, abs=1)
     assert planned.waiting_slots
+
+
+def test_the_survey_sees_which_queues_are_paused_now() -> None:
+    Queue.objects.create(name="open")
+    Queue.objects.create(name="resumed", paused_at=clock.now(), resume_at=clock.in_seconds(-1))
+    Queue.objects.create(name="mail", paused_at=clock.now(), resume_at=clock.in_seconds(60))
+    Queue.objects.create(name="bulk 100%", paused_at=clock.now())
+
+    assert maintenance.survey(using="default").paused == {"mail", "bulk 100%"}
+    assert {queue.name for queue in Queue.objects.paused()} == {"mail", "bulk 100%"}
 
 
 def test_the_survey_sees_suspects_and_expired_leases() -> None:

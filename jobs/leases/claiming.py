@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import connections, transaction
@@ -158,7 +159,7 @@ def claim_suspect(
     the next death has one possible cause.
     """
     with transaction.atomic(using=using):
-        ready = _without_expired(_locked(suspects(queues, paused=paused, using=using), 1), using=using)
+        ready = _without_expired(_locked(_as_claimed(suspects(queues, paused=paused, using=using)), 1), using=using)
         _take(ready, [], worker, lease_seconds=lease_seconds, using=using)
     return ready
 
@@ -181,7 +182,7 @@ def _ordered(jobs: JobQuerySet) -> JobQuerySet:
 
 def _sources(queues: Sequence[str], paused: Collection[str], *, using: str) -> Iterator[tuple[str, JobQuerySet]]:
     """Yield querysets by queue, each flat through one index, whose rows together come in the order of the claim."""
-    ready = _ordered(Job.objects.using(using).filter(READY))
+    ready = _ready(using)
     if queues:
         yield from ((queue, ready.filter(queue=queue)) for queue in queues if queue not in paused)
     elif not paused:
@@ -203,17 +204,31 @@ def _heads(below: int, *, using: str) -> list[tuple[str, int]]:
     return [(queue, best) for queue, best in sql.fetch(connections[using], sql.QUEUE_HEADS, {"below": below})]
 
 
-def _locked(source: JobQuerySet, limit: int) -> list[Claimed]:
-    rows = source.locked().annotate(
-        next_claim_no=F("claim_no") + 1,
-        next_attempt=F("attempt") + 1,
-        # As text: parsed by the slot that runs the job, and not at all where empty.
-        args_text=Cast("args", TextField()),
-        payload_text=Cast("payload", TextField()),
-        metadata_text=Cast("metadata", TextField()),
-        expires_in=ExpressionWrapper(F("expires_at") - clock.now(), output_field=DurationField()),
+@cache
+def _ready(using: str) -> Any:
+    """Return what ordinary claims take from. Kept, since to build it takes longer than to run it."""
+    return _as_claimed(_ordered(Job.objects.using(using).filter(READY)))
+
+
+def _as_claimed(jobs: JobQuerySet) -> Any:
+    """Return the rows of jobs, locked, as ``Claimed`` has them."""
+    return (
+        jobs.locked()
+        .annotate(
+            next_claim_no=F("claim_no") + 1,
+            next_attempt=F("attempt") + 1,
+            # As text: parsed by the slot that runs the job, and not at all where empty.
+            args_text=Cast("args", TextField()),
+            payload_text=Cast("payload", TextField()),
+            metadata_text=Cast("metadata", TextField()),
+            expires_in=ExpressionWrapper(F("expires_at") - clock.now(), output_field=DurationField()),
+        )
+        .values_list(*COLUMNS)
     )
-    return [Claimed._make(row) for row in rows.values_list(*COLUMNS)[:limit]]
+
+
+def _locked(source: Any, limit: int) -> list[Claimed]:
+    return [Claimed._make(row) for row in source[:limit]]
 
 
 def _without_expired(rows: list[Claimed], *, using: str) -> list[Claimed]:

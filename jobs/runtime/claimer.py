@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import time
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.db import DatabaseError, InterfaceError
@@ -52,7 +53,7 @@ class Claimer(Ticker):
         self._worker = worker
         self._queues = plan.queues
         self._max_jobs = plan.max_jobs
-        self._paused: set[str] = set()
+        self._paused: Collection[str] = ()
         self._paused_read = -1e9
         self.queues_met: set[str] = set()
         self._dry = False
@@ -64,6 +65,7 @@ class Claimer(Ticker):
 
     def note_survey(self, seen: Survey) -> None:
         """Take in what the scheduler saw."""
+        self._note_paused(seen.paused)
         self._suspects.note(waiting=seen.suspects)
         if seen.pending or seen.suspects:
             self.note_ready()
@@ -230,11 +232,14 @@ class Claimer(Ticker):
         answers = leases.release(strays, started=False, using=self.using)
         self._in_doubt = Answer.BUSY in answers.values()
 
-    def _paused_queues(self) -> set[str]:
-        if time.monotonic() - self._paused_read > settings.poll_seconds:
-            self._paused = set(Queue.objects.using(self.using).paused().values_list("name", flat=True))
-            self._paused_read = time.monotonic()
+    def _paused_queues(self) -> Collection[str]:
+        # The scheduler sees to it, unless it is new or kept busy.
+        if time.monotonic() - self._paused_read > 2 * settings.poll_seconds:
+            self._note_paused(Queue.objects.using(self.using).paused().values_list("name", flat=True))
         return self._paused
+
+    def _note_paused(self, names: Iterable[str]) -> None:
+        self._paused, self._paused_read = frozenset(names), time.monotonic()
 
     def _poll_seconds(self) -> float:
         return settings.poll_seconds * random.uniform(0.9, 1.1)  # noqa: S311

@@ -16,7 +16,9 @@ SELECT (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses = 0 ORDER BY p
                 (SELECT EXTRACT(EPOCH FROM next_run_at - STATEMENT_TIMESTAMP())::double precision
                    FROM jobs_cronjob WHERE enabled AND COALESCE(put_off_until <= STATEMENT_TIMESTAMP(), TRUE)
                   ORDER BY next_run_at, id LIMIT 1)),
-       (SELECT 1 FROM jobs_cronjob WHERE waiting_for IS NOT NULL ORDER BY id LIMIT 1)
+       (SELECT 1 FROM jobs_cronjob WHERE waiting_for IS NOT NULL ORDER BY id LIMIT 1),
+       (SELECT STRING_AGG(name, ',') FROM jobs_queue
+         WHERE paused_at IS NOT NULL AND COALESCE(resume_at > STATEMENT_TIMESTAMP(), TRUE))
 """
 
 SURVEY_SQLITE = """
@@ -34,7 +36,9 @@ SELECT (SELECT 1 FROM jobs_job WHERE state = 'pending' AND losses = 0 ORDER BY p
                    FROM jobs_cronjob
                   WHERE enabled AND COALESCE(put_off_until <= STRFTIME('%Y-%m-%d %H:%M:%f', 'NOW'), TRUE)
                   ORDER BY next_run_at, id LIMIT 1)),
-       (SELECT 1 FROM jobs_cronjob WHERE waiting_for IS NOT NULL ORDER BY id LIMIT 1)
+       (SELECT 1 FROM jobs_cronjob WHERE waiting_for IS NOT NULL ORDER BY id LIMIT 1),
+       (SELECT GROUP_CONCAT(name, ',') FROM jobs_queue
+         WHERE paused_at IS NOT NULL AND COALESCE(resume_at > STRFTIME('%Y-%m-%d %H:%M:%f', 'NOW'), TRUE))
 """
 
 SURVEY = {"postgresql": SURVEY_POSTGRESQL, "sqlite": SURVEY_SQLITE}
