@@ -96,12 +96,14 @@ def _list(value: Any, name: str) -> list[Any]:
 def _dict(value: Any, name: str) -> dict[str, Any]:
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise InvalidJob(f"{name} is a {type(value).__name__}: give a dictionary.")
     return dict(value)
 
 
 def _written_arguments(args: list[Any], keywords: dict[str, Any]) -> str:
+    if not args and not keywords:
+        return '"args":[],"payload":{}'
     most = settings.payload_max_bytes
     for key in keywords:
         if not isinstance(key, str):

@@ -45,7 +45,7 @@ def check(value: JSON, name: str, *, max_bytes: int) -> str:
         _walk(value, name, MAX_DEPTH)
     try:
         text = dumps(value)
-        size = len(text.encode())
+        size = len(text) if text.isascii() else len(text.encode())
     except ValueError as error:
         _walk(value, name, MAX_DEPTH)
         raise InvalidJob(
