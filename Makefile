@@ -8,7 +8,7 @@ BIN := .venv/bin
 # Much of the suite waits for worker processes, so more runs at a time than there are cores.
 PARALLEL := --numprocesses 3
 
-.PHONY: help install demo test pooler chaos browser screenshots messages lint matrix bench bench-admin clean
+.PHONY: help install demo test long pooler chaos browser screenshots messages lint matrix bench bench-admin clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -27,7 +27,11 @@ demo: install ## Show the system at work until Ctrl-C, or make demo SECONDS=20.
 # Whoever has no PostgreSQL still gets a run; CI does not pass without one.
 test: install ## Run the suite on PostgreSQL and on SQLite.
 	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest $(PARALLEL)
-	JOBS_TEST_DB=sqlite $(BIN)/pytest $(PARALLEL) -m "not browser and not chaos and not once"
+	JOBS_TEST_DB=sqlite $(BIN)/pytest $(PARALLEL) -m "not browser and not chaos and not long and not once"
+
+long: install ## Run the tests that take long, and on SQLite those too that make test does not.
+	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest $(PARALLEL) -m long
+	JOBS_TEST_DB=sqlite $(BIN)/pytest $(PARALLEL) -m "not browser and not chaos and (long or once)"
 
 # The server is thrown away afterwards, so the test database, which the pooler holds on to, need not be dropped.
 pooler: install ## Run the suite through PgBouncer in transaction mode.

@@ -14,7 +14,7 @@ from jobs.stats import ShownState, counts, events, queues, search, workers
 from tests.crawling import crawl
 from tests.plans import buffers, explain, sequential_scans
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 
 LARGE = {"jobs_job", "jobs_jobrun", "jobs_jobevent"}
 # A walk through one of the crowds costs ten thousand.

@@ -30,6 +30,7 @@ ENDS = (
 )
 
 
+@pytest.mark.long
 def test_bad_values_harm_neither_the_worker_nor_the_jobs_beside_them(
     database_url: str, admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

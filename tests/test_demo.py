@@ -56,6 +56,7 @@ def test_a_limited_demo_ends_by_itself_with_every_job_as_it_should_be(demo: Demo
     assert workers_left() == []
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_the_demo_and_all_its_processes(demo: Demo) -> None:
     process = demo()
     address = admin_address(process)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+pytestmark = pytest.mark.long
+
 
 def run(folder: Path, url: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tests.elsewhere", str(folder), url]

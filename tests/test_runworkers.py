@@ -144,6 +144,7 @@ def test_a_job_that_outlasts_the_grace_is_handed_back_with_its_attempt(start: St
     assert JobRun.objects.get().outcome == "released"
 
 
+@pytest.mark.long
 def test_a_deaf_job_is_handed_back_for_when_the_process_has_ended(start: Start) -> None:
     job = deaf.using(timeout=60).enqueue(60)
 
@@ -197,6 +198,7 @@ def test_a_killed_worker_s_job_is_taken_over_within_the_lease_and_2_seconds(star
     assert (current.attempt, current.losses) == (2, 1)
 
 
+@pytest.mark.long
 def test_a_job_that_kills_every_worker_is_quarantined_and_harms_no_other(start: Start) -> None:
     poison = kill_worker.enqueue(99)
     others = [echo.enqueue(number) for number in range(100)]

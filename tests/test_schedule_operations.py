@@ -262,6 +262,7 @@ def test_a_worker_runs_what_is_due() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.long
 def test_an_interval_longer_than_workers_live_still_runs() -> None:
     schedule = make(every=900, starts_at=now() - timedelta(seconds=1))
 

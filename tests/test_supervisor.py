@@ -25,6 +25,8 @@ from tests.models import Mark
 from tests.processes import WorkerProcess
 from tests.working import wait_until
 
+pytestmark = pytest.mark.once
+
 Start = Callable[..., WorkerProcess]
 
 
@@ -294,6 +296,7 @@ def test_a_signal_that_also_reaches_the_workers_directly_is_one_stop_and_not_two
     assert (code, job.state) == (0, State.SUCCEEDED)
 
 
+@pytest.mark.long
 def test_a_handler_deaf_to_its_timeout_costs_its_process_and_nothing_else(start: Start) -> None:
     # Two slots of one process, one of the other.
     waiting = [wait.enqueue(120) for _ in range(3)]
@@ -328,6 +331,7 @@ def test_a_handler_deaf_to_its_timeout_costs_its_process_and_nothing_else(start:
     assert first.ended_at < second.began_at
 
 
+@pytest.mark.long
 def test_a_handler_deaf_to_its_timeout_has_ended_before_another_worker_runs_its_job(start: Start) -> None:
     with start(STOP_GRACE_SECONDS=0.2) as first:
         first.wait_until_live()

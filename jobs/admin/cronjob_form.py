@@ -16,7 +16,7 @@ from .. import registry, stats
 from ..conf import settings
 from ..declarations import DECLARED
 from ..models import CronJob
-from .cronjob_fields import Document, OpenSelect, kind_widget, startable_kinds, zone_choices
+from .cronjob_fields import Document, LongSelect, kind_widget, startable_kinds, zone_choices
 
 SALT = "jobs.cronjob"
 CODE = {"spellcheck": "false", "autocomplete": "off", "class": "vTextField jobs-code"}
@@ -48,7 +48,7 @@ class CronJobForm(forms.ModelForm):  # type: ignore[type-arg]
     )
     timezone = forms.CharField(
         label=gettext_lazy("Time zone"),
-        widget=OpenSelect,
+        widget=LongSelect,
         help_text=gettext_lazy("Of the cron expression. An interval takes no notice of it."),
     )
     expression = forms.CharField(
