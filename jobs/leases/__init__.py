@@ -8,6 +8,7 @@ None ever waits for a row lock.
 """
 
 from .claiming import Claimed, claim, claim_suspect, stray_leases, suspects
+from .refusals import is_refused
 from .renewal import Beat, Renewal, renew
 from .rescue import Rescued, rescue
 from .settlement import Answer, Lease, Settlement, is_settled, release, settle
@@ -24,6 +25,7 @@ __all__ = [
     "Trail",
     "claim",
     "claim_suspect",
+    "is_refused",
     "is_settled",
     "release",
     "renew",

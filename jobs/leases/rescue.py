@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db import DataError, IntegrityError, transaction
+from django.db import Error, transaction
 
 from .. import clock
 from ..conf import settings
@@ -17,6 +17,7 @@ from ..models.among import Among
 from ..models.queryset import JobQuerySet
 from ..outcomes import Lost, RunOutcome, Verdict, decide
 from ..wakeups import READY, Wakeup, announce
+from .refusals import is_refused
 from .settlement import Answer, Lease, Settlement, settle
 
 logger = logging.getLogger(__name__)
@@ -45,7 +46,9 @@ def rescue(*, limit: int = 500, among: Collection[int] | None = None, using: str
         expired = expired.filter(Among("pk", among))
     try:
         return _rescue(expired, limit, using=using)
-    except (IntegrityError, DataError):
+    except Error as error:
+        if not is_refused(error):
+            raise
         # One row that the database refuses must not keep the others waiting.
         return _rescue_one_by_one(expired, limit, using=using)
 
@@ -58,7 +61,9 @@ def _rescue_one_by_one(expired: JobQuerySet, limit: int, *, using: str) -> list[
             break
         try:
             rescued += _rescue(expired.filter(pk=job_id), 1, using=using)
-        except (IntegrityError, DataError) as error:
+        except Error as error:
+            if not is_refused(error):
+                raise
             logger.critical("rescue refused by the database job=%s error=%s", job_id, error)
     return rescued
 

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.db import DataError, Error, IntegrityError
+from django.db import Error
 
 from .. import leases, signals
 from ..leases import Answer, Lease, Settlement
@@ -107,7 +107,7 @@ class Settler(Ticker):
         try:
             answers = self._offered(batch)
         except Error as error:
-            if not is_refused_for_data(error):
+            if not leases.is_refused(error):
                 self._mark_in_doubt(batch)
                 raise
             self._divide(batch, error)
@@ -182,9 +182,3 @@ def ended(held: Held, outcome: Outcome) -> Ended:
     """Decide on ``outcome``, with what its handler reported."""
     report = (None, None) if held.context is None else held.context.snapshot()
     return Ended(held, decide(outcome, held.claimed), report)
-
-
-def is_refused_for_data(error: Exception) -> bool:
-    """Whether the database refused what was written (SQLSTATE classes 22, 23, 54), rather than being away."""
-    state = getattr(error.__cause__, "sqlstate", None) or ""
-    return state[:2] in {"22", "23", "54"} or (not state and isinstance(error, DataError | IntegrityError))
