@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from . import workers
 from .database import Database
-from .figures import DRAIN, DRAIN_WITH_BACKLOG, Sample
+from .figures import DRAIN, DRAIN_IN_TRANSACTION, DRAIN_WITH_BACKLOG, Sample
 from .scale import Scale
 from .workers import Burst
 
@@ -16,20 +16,24 @@ RECORDED = "SELECT COUNT(*) FROM jobs_jobrun WHERE outcome = 'succeeded' AND wor
 
 
 def measure(scale: Scale, database: Database) -> Iterator[Sample]:
-    """Drain jobs that do nothing, jobs with one SELECT, and jobs that do nothing beside a large backlog."""
+    """Drain jobs that do nothing, jobs with one SELECT, and the first beside a large backlog and a long transaction."""
     database.empty()
     start = workers.burst()
     yield Sample("process without a job: CPU", start.cpu_seconds, "s")
     yield from _drain(DRAIN, scale.drained, database, start, kind="bench.noop")
     yield from _drain("drain of jobs with a SELECT", scale.drained, database, start, kind="bench.select")
     yield from _drain(DRAIN_WITH_BACKLOG, scale.drained, database, start, kind="bench.noop", backlog=scale.backlog)
+    yield from _drain(DRAIN_IN_TRANSACTION, scale.drained, database, start, kind="bench.noop", seen=scale.seen)
 
 
-def _drain(name: str, jobs: int, database: Database, start: Burst, *, kind: str, backlog: int = 0) -> Iterator[Sample]:
+def _drain(
+    name: str, jobs: int, database: Database, start: Burst, *, kind: str, backlog: int = 0, seen: int = 0
+) -> Iterator[Sample]:
     database.empty()
     database.pile_up(backlog)
-    database.fill(jobs, kind=kind)
-    used = workers.burst()
+    with database.open_since(seen):
+        database.fill(jobs, kind=kind)
+        used = workers.burst()
     recorded = database.ask(RECORDED)
     if recorded != jobs:
         raise RuntimeError(f"{name}: {recorded} of {jobs} jobs have a run that succeeded.")

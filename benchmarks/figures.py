@@ -10,12 +10,14 @@ from dataclasses import dataclass
 RAW_LOOP = "claim 100, settle 100: 1 connection"
 DRAIN = "drain of no-op jobs"
 DRAIN_WITH_BACKLOG = "drain of no-op jobs beside a backlog"
+DRAIN_IN_TRANSACTION = "drain of no-op jobs beside a long transaction"
 
 RATIO_UNIT = "x"
 # Both sides of a ratio come from the same round, minutes apart at most.
 RATIOS = (
     ("drain / raw loop", DRAIN, RAW_LOOP),
     ("drain with / without a backlog", DRAIN_WITH_BACKLOG, DRAIN),
+    ("drain with / without a long transaction", DRAIN_IN_TRANSACTION, DRAIN),
 )
 
 
