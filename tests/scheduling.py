@@ -11,7 +11,8 @@ from jobs.models import CronJob, Job, JobEvent
 from jobs.testing import age
 
 HOUR = 3_600
-_numbers = count(1)
+# Of one length, so that names are in the order in which they were made.
+_numbers = count(1_000)
 
 
 def make(**values: Any) -> CronJob:
