@@ -211,7 +211,7 @@ def check_moment(value: Any, name: str) -> datetime:
     if not timezone.is_naive(value):
         return value
     if django_settings.USE_TZ:
-        raise InvalidJob(f"{name}={value!r} has no time zone: use django.utils.timezone.make_aware() or delay=.")
+        raise InvalidJob(f"{name}={value!r} has no time zone: use django.utils.timezone.make_aware().")
     return timezone.make_aware(value, timezone.get_default_timezone())
 
 

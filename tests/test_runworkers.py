@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from django.core.management import CommandError, call_command
 
-from jobs import clock
+from jobs import clock, operations
 from jobs.models import Job, JobRun, Worker
 from jobs.states import State
 from tests.jobs import deaf, echo, fork, kill_worker, linger, noop, stay, wait
@@ -85,6 +85,17 @@ def test_a_process_that_is_to_be_replaced_finishes_what_it_runs_however_long_tha
 
     assert (code, Job.objects.get(pk=job.pk).state) == (0, State.SUCCEEDED)
     assert (Job.objects.get(pk=rest.pk).state, Job.objects.get(pk=rest.pk).attempt) == (State.PENDING, 0)
+
+
+def test_a_drained_process_finishes_what_it_runs_however_long_that_takes(start: Start) -> None:
+    job = wait.enqueue(1.5)
+
+    with start("--grace", "0") as worker:
+        wait_until(is_running(job))
+        operations.drain(Worker.objects.get().name)
+        code = worker.wait()
+
+    assert (code, Job.objects.get(pk=job.pk).state) == (76, State.SUCCEEDED)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ locked: try again) or ``lost`` (another claim, or none, holds the job now).
 None ever waits for a row lock.
 """
 
-from .claiming import Claimed, claim, claim_suspect, stray_leases, suspects
+from .claimed import Claimed
+from .claiming import claim, claim_suspect, stray_leases, suspects
 from .refusals import is_refused
 from .renewal import Beat, Renewal, renew
 from .rescue import Rescued, rescue

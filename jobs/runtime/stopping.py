@@ -27,8 +27,8 @@ class Stopping:
     """
     The stop of one worker: the first reason counts, and its exit code.
 
-    A worker that is only due to be replaced lets running jobs finish,
-    however long they take, until something else hurries it.
+    A worker that is only due to be replaced, or was drained, lets running
+    jobs finish, however long they take, until something else hurries it.
     """
 
     def __init__(self, worker: str) -> None:
@@ -63,8 +63,9 @@ class Stopping:
         self._hurried.set()
 
     def recycle(self, code: int, reason: str) -> None:
-        """Begin to stop without a hurry."""
-        self._begin(reason, code)
+        """Begin to stop without a hurry, and say so in the log."""
+        if self._begin(reason, code):
+            logger.info("worker ends worker=%s code=%s reason=%s", self._worker, code, reason)
 
     def handle_signals(self, *, supervised: bool) -> None:
         """

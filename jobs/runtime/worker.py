@@ -203,7 +203,7 @@ class Worker:
         self._on_wait()
 
     def _drained(self) -> None:
-        self.stopping.fail(EXIT_DRAINED, "drained by a person")
+        self.stopping.recycle(EXIT_DRAINED, "drained by a person")
 
     def _give_up(self, held: Held) -> None:
         if held not in self.wedged:
