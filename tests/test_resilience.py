@@ -238,6 +238,27 @@ def test_prune_leaves_a_job_that_a_row_of_the_site_refers_to() -> None:
     assert (Job.objects.get(), JobRun.objects.get().job_id) == (referred, referred.pk)
 
 
+def test_a_burst_goes_on_when_a_job_came_and_failed_while_it_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A SELECT sees what was due when it began, and the job is due again a moment later.
+    look = maintenance.has_work
+
+    def long_look(*args: Any, **options: Any) -> bool:
+        monkeypatch.setattr(maintenance, "has_work", look)
+        before = look(*args, **options)
+        own_retry.using(backoff=0.0, max_attempts=2).enqueue()
+        wait_until(JobRun.objects.exists)
+        wait_until(lambda: not len(worker.holdings))
+        return before
+
+    monkeypatch.setattr(maintenance, "has_work", long_look)
+    worker = RuntimeWorker(Plan(burst=True, concurrency=1))
+
+    with override_settings(JOBS=FAST | {"POLL_SECONDS": 1.0}):
+        in_threads(worker.run)
+
+    assert Job.objects.get().state == State.DEAD
+
+
 def test_a_burst_does_not_end_between_two_states_of_a_job() -> None:
     for _ in range(3):
         again.enqueue()

@@ -162,10 +162,11 @@ class Worker:
         # Slots that are due become jobs first.
         if len(self.holdings) or not self.scheduler.is_idle:
             return False
+        begun = self.holdings.begun
         try:
-            return not maintenance.has_work(self.name, self.plan.queues, using=self.plan.using) and not len(
-                self.holdings
-            )
+            has_work = maintenance.has_work(self.name, self.plan.queues, using=self.plan.using)
+            # A job that was claimed meanwhile may have failed already, and be due since after that look began.
+            return not has_work and not len(self.holdings) and self.holdings.begun == begun
         except (DatabaseError, InterfaceError):
             connections[self.plan.using].close()
             return False
