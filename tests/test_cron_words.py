@@ -22,12 +22,14 @@ TRUE = {
     "*/15 * * * *": "Every 15 minutes",
     "@daily": "At 00:00, every day",
     "0 6 * * 1-5": "At 06:00, Monday through Friday",
-    "0 0 13 * fri": "At 00:00, on day 13 of the month, or on Friday",
-    "0 0 1,15 * 1,fri": "At 00:00, on day 1 and 15 of the month, or on Monday and Friday",
     "0 9 * * mon#2": "At 09:00, on the second Monday of the month",
     "0 0 l * *": "At 00:00, on the last day of the month",
     "0 0 * * l5": "At 00:00, on the last Friday of the month",
     "0 6 1 jan,jul *": "At 06:00, on day 1 of the month, only in January and July",
+}
+EITHER = {
+    "0 0 13 * fri": "At 00:00, on day 13 of the month, or on Friday",
+    "0 0 1,15 * 1,fri": "At 00:00, on day 1 and 15 of the month, or on Monday and Friday",
 }
 # What the words of another dialect would say wrongly: each of these means something else here.
 UNTRUE = [
@@ -49,6 +51,14 @@ UNTRUE = [
 @pytest.mark.parametrize("expression", TRUE)
 def test_an_expression_is_said_in_words(expression: str) -> None:
     assert cron.in_words(expression) == TRUE[expression]
+
+
+@needs_descriptor
+@pytest.mark.parametrize("expression", EITHER)
+def test_a_day_of_either_is_said_unless_the_library_is_too_old_to(expression: str) -> None:
+    said = expression if words.cron_descriptor.__version__.startswith("1.") else EITHER[expression]
+
+    assert cron.in_words(expression) == said
 
 
 @pytest.mark.parametrize("expression", UNTRUE)
@@ -76,7 +86,7 @@ def test_the_nearest_language_is_taken(language: Any, start: str) -> None:
 def test_what_the_library_refuses_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     class Refusing:
         def __init__(self, *args: Any) -> None:
-            raise words.cron_descriptor.FormatError("no")
+            raise words.cron_descriptor.FormatException("no")
 
     monkeypatch.setattr(words.cron_descriptor, "ExpressionDescriptor", Refusing)
 

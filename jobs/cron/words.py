@@ -48,12 +48,9 @@ def _in_words(expression: str, language: str) -> str:
     fields = fields_of(expression)
     if cron_descriptor is None or not _are_said_truly(fields):
         return expression
-    options = cron_descriptor.Options(
-        # Else it leaves out "every day" where a time stands alone.
-        verbose=not fields[1].startswith("*"),
-        use_24hour_time_format=True,
-        locale_code=_locale(language),
-    )
+    # Unless it is verbose it leaves out "every day" where a time stands alone.
+    verbose = not fields[1].startswith("*") and fields[2] == fields[4] == "*"
+    options = _options(verbose=verbose, use_24hour_time_format=True, locale_code=_locale(language))
     try:
         words = cron_descriptor.ExpressionDescriptor(" ".join(fields).upper(), options).get_description()
     except (cron_descriptor.FormatException, cron_descriptor.MissingFieldException):
@@ -62,9 +59,22 @@ def _in_words(expression: str, language: str) -> str:
     return _NAMES.sub(lambda name: gettext(name[0]), words)
 
 
+def _options(**values: Any) -> Any:
+    if not _is_old():
+        return cron_descriptor.Options(**values)
+    options = cron_descriptor.Options()
+    vars(options).update(values)
+    return options
+
+
+def _is_old() -> bool:
+    """Say whether it is version 1, which django-celery-beat asks for; it says "only" where a day of either is meant."""
+    return str(cron_descriptor.__version__).startswith("1.")
+
+
 def _are_said_truly(fields: list[str]) -> bool:
     date, weekday = fields[2], fields[4]
-    if date != "*" and weekday != "*" and not _PLAIN_WEEKDAYS.fullmatch(weekday):
+    if date != "*" and weekday != "*" and (_is_old() or not _PLAIN_WEEKDAYS.fullmatch(weekday)):
         return False
     if _LAST_AMONG_OTHERS.match(date):
         return False
