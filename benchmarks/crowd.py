@@ -25,9 +25,9 @@ SELECT CASE WHEN MOD(n, 1000) = 8 THEN 'echo' ELSE 'noop' END, '[]', '{}',
           FROM GENERATE_SERIES(1, %(rows)s) AS n) AS crowd
 """
 RUNS = """
-INSERT INTO jobs_jobrun (job_id, attempt, claim_no, worker, outcome, started_at, finished_at,
+INSERT INTO jobs_jobrun (job_id, attempt, claim_no, worker, outcome, due_at, started_at, finished_at,
                          exception_class, message, traceback, log)
-SELECT id, 1, 1, 'w' || MOD(id, 50), 'succeeded', started_at, finished_at, '', '', '', '' FROM jobs_job
+SELECT id, 1, 1, 'w' || MOD(id, 50), 'succeeded', run_at, started_at, finished_at, '', '', '', '' FROM jobs_job
  WHERE finished_at IS NOT NULL AND started_at IS NOT NULL ORDER BY id DESC LIMIT %(told)s
 """
 EVENTS = """

@@ -41,9 +41,9 @@ WITH finished AS (
       FROM GENERATE_SERIES(1, %(rows)s) AS n
  RETURNING id, finished_at
 )
-INSERT INTO jobs_jobrun (job_id, attempt, claim_no, worker, outcome, started_at, finished_at,
+INSERT INTO jobs_jobrun (job_id, attempt, claim_no, worker, outcome, due_at, started_at, finished_at,
                          exception_class, message, traceback, log)
-SELECT id, 1, 1, 'seed', 'succeeded', finished_at, finished_at, '', '', '', '' FROM finished
+SELECT id, 1, 1, 'seed', 'succeeded', finished_at, finished_at, finished_at, '', '', '', '' FROM finished
 """
 
 

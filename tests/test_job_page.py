@@ -101,6 +101,32 @@ def test_the_log_of_a_run_under_way_is_shown(admin_client: Client) -> None:
     assert "opened &lt;orders.csv&gt;" in page(admin_client, job)
 
 
+def test_the_page_tells_how_the_kind_has_been_doing(admin_client: Client) -> None:
+    for _ in range(4):
+        noop.enqueue()
+    for claimed in claim():
+        settle(claimed.lease, duration=0.4)
+    job = noop.enqueue()
+    few = page(admin_client, job)
+    settle(claim()[0].lease, Failed(failure=Failure(exception_class="<E>", message="")), duration=2.0)
+
+    html = page(admin_client, job)
+
+    assert "Recent runs of" not in few
+    assert "Recent runs of noop" in html
+    assert html.count('<rect class="jobs-bar-good"') == 4
+    assert html.count('<rect class="jobs-bar-bad"') == 1
+    assert f"<title>#{job.pk} · Failed · 2 s · &lt;E&gt;</title>" in html
+    assert_in_order(
+        html, "Failed</dt><dd>20 %", "Took, median</dt><dd>400 ms", "Took, 95 %</dt><dd>2 s", "Waited, 95 %"
+    )
+
+
+def assert_in_order(html: str, *told: str) -> None:
+    places = [html.index(text) for text in told]
+    assert places == sorted(places)
+
+
 def test_the_newest_traceback_is_open_and_its_library_frames_are_folded(admin_client: Client) -> None:
     job = noop.enqueue()
     for _ in range(2):
@@ -182,7 +208,7 @@ def test_the_page_reads_a_few_rows_whatever_has_happened(admin_client: Client) -
     with CaptureQueriesContext(connection) as many:
         page(admin_client, job)
 
-    assert max(len(reads(few)), len(reads(many))) <= 12
+    assert max(len(reads(few)), len(reads(many))) <= 16
 
 
 @pytest.mark.parametrize("depth", [101, 990])

@@ -29,10 +29,9 @@ def make_due(*jobs: Job) -> None:
 
 def finished(state: str, *, days: float) -> Job:
     job = noop.enqueue()
-    Job.objects.filter(pk=job.pk).update(state=state, finished_at=clock.in_seconds(-days * 86_400))
-    JobRun.objects.create(
-        job=job, attempt=1, claim_no=1, worker="w", outcome="succeeded", finished_at=clock.in_seconds(-days * 86_400)
-    )
+    at = clock.in_seconds(-days * 86_400)
+    Job.objects.filter(pk=job.pk).update(state=state, finished_at=at)
+    JobRun.objects.create(job=job, attempt=1, claim_no=1, worker="w", outcome="succeeded", due_at=at, finished_at=at)
     return job
 
 
@@ -197,9 +196,8 @@ def test_prune_leaves_a_job_that_others_hold(transactional_db: None) -> None:
 
 def test_prune_deletes_old_runs_events_and_workers() -> None:
     job = noop.enqueue()
-    JobRun.objects.create(
-        job=job, attempt=1, claim_no=1, worker="w", outcome="failed", finished_at=clock.in_seconds(-100 * 86_400)
-    )
+    at = clock.in_seconds(-100 * 86_400)
+    JobRun.objects.create(job=job, attempt=1, claim_no=1, worker="w", outcome="failed", due_at=at, finished_at=at)
     JobEvent.objects.create(at=clock.in_seconds(-100 * 86_400), kind="retried", job=job)
     make_worker("old", heartbeat_at=clock.in_seconds(-2 * 86_400))
     make_worker("new")

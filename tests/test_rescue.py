@@ -192,7 +192,9 @@ def test_jobs_whose_rescue_the_database_refuses_hide_no_later_one() -> None:
     silence(*(one.lease for one in claim()))
     for job in jobs[:2]:
         # Which no engine would have written: there can be no second run of a claim.
-        JobRun.objects.create(job=job, claim_no=1, attempt=1, outcome="lost", finished_at=clock.now())
+        JobRun.objects.create(
+            job=job, claim_no=1, attempt=1, outcome="lost", due_at=clock.now(), finished_at=clock.now()
+        )
 
     rescued = leases.rescue(limit=2, using="default")
 

@@ -97,6 +97,18 @@ def test_a_requested_cancel_wins_over_all_but_succeeded_and_dead(settle: Any, na
     assert (job.finished_at is not None) is job.State(state).is_final
 
 
+def test_a_run_keeps_when_it_was_due(settle: Any) -> None:
+    job = noop.enqueue()
+    Job.objects.update(run_at=clock.in_seconds(-60))
+    due_at = Job.objects.get().run_at
+    (claimed,) = claim()
+
+    settle(settlement(claimed.lease, BROKEN))
+
+    job.refresh_from_db()
+    assert JobRun.objects.get().due_at == due_at < job.run_at
+
+
 @pytest.mark.parametrize("asked", [False, True], ids=["plain", "cancel requested"])
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_both_paths_write_the_same_rows(name: str, asked: bool) -> None:  # noqa: FBT001 (a parameter of the test)

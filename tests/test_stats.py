@@ -6,9 +6,9 @@ import pytest
 
 from jobs import stats
 from jobs.models import Job
-from jobs.stats import Badge, ShownState, history, search
+from jobs.stats import Badge, ShownState, search
 from tests.jobs import noop
-from tests.leasing import BROKEN, claim, settle
+from tests.leasing import claim
 from tests.plans import assert_cheap
 
 pytestmark = pytest.mark.django_db
@@ -62,16 +62,3 @@ def test_a_job_may_wear_several_badges() -> None:
     job.cancel()
 
     assert stats.badges(stats.with_signs(Job.objects.all()).get()) == [Badge.LEASE_EXPIRED, Badge.CANCELLING]
-
-
-def test_the_timeline_keeps_the_newest_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "NEWEST_RUNS", 2)
-    job = noop.enqueue()
-    for _ in range(3):
-        settle(claim()[0].lease, BROKEN)
-        job.trigger()
-
-    job.refresh_from_db()
-    titles = [moment.title for moment in stats.timeline(job)]
-
-    assert titles == ["Enqueued", "Run now", "Attempt 2: Failed", "Run now", "Attempt 3: Failed", "Run now"]

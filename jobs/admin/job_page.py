@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.contrib.admin.utils import label_for_field
 from django.http import HttpRequest
@@ -14,7 +15,7 @@ from .. import stats
 from ..durations import spoken
 from ..models import CronJob, Job, JobRun
 from ..stats import Document, Moment, Progress
-from . import shown
+from . import lately, shown
 
 if TYPE_CHECKING:
     from .job import JobAdmin
@@ -33,6 +34,9 @@ def page(admin: JobAdmin, request: HttpRequest, job: Job) -> dict[str, Any]:
         "timeline": timeline(stats.timeline(job)),
         "runs_url": f"{admin.url(JobRun, 'changelist')}?q={job.pk}" if admin.admin_site.is_registered(JobRun) else "",
         "documents": shown_documents(documents),
+        "lately": lately.section(stats.lately(job.kind, using=job._state.db)),  # type: ignore[arg-type]
+        "kind": job.kind,
+        "kind_url": f"{admin.url(Job, 'changelist')}?{urlencode({'kind': job.kind})}",
         "unmask_url": _unmask_url(admin, request, job) if is_masked else "",
     }
 
@@ -78,7 +82,7 @@ def timeline(moments: list[Moment]) -> list[dict[str, Any]]:
             "moment": moment,
             "at": shown.moment(moment.at),
             "glyph": shown.TONES[moment.tone],
-            "took": spoken(moment.took),
+            "details": list(_details(moment)),
             "traceback": shown.traceback(moment.traceback),
             "log": shown.block(moment.log),
             "traceback_is_open": moment in troubles[-1:],
@@ -86,6 +90,15 @@ def timeline(moments: list[Moment]) -> list[dict[str, Any]]:
         }
         for moment in moments
     ]
+
+
+def _details(moment: Moment) -> Iterator[str]:
+    if moment.waited is not None:
+        yield _("waited %(time)s") % {"time": spoken(moment.waited)}
+    if moment.took is not None:
+        yield _("took %(time)s") % {"time": spoken(moment.took)}
+    if moment.who:
+        yield moment.who
 
 
 def shown_documents(documents: list[Document]) -> list[dict[str, Any]]:

@@ -62,7 +62,7 @@ RESUME = Action(
 
 @admin.register(Queue)
 class QueueAdmin(SteeredAdmin):
-    steering = (PAUSE, RESUME)
+    steering = (RESUME, PAUSE)
     fieldsets = (
         (
             _("Details"),

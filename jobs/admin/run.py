@@ -26,12 +26,22 @@ MESSAGE_CHARS = 120
 @admin.register(JobRun)
 class JobRunAdmin(FoundByJob):
     large_columns = ("message", "traceback", "log")
-    list_display = ("number", "job_link", "attempt", "outcome_shown", "worker", "finished", "took", "message_cut")
+    list_display = (
+        "number",
+        "job_link",
+        "attempt",
+        "outcome_shown",
+        "worker",
+        "finished",
+        "waited",
+        "took",
+        "message_cut",
+    )
     list_filter = (AfterFilter,)
     search_help_text = _("The id of a job.")
     fields = (
         ("job_link", "attempt", "claim_no", "outcome_shown"),
-        ("worker", "started", "finished", "took"),
+        ("worker", "due", "started", "finished", "waited", "took"),
         "exception_class",
         "message_shown",
         "traceback_shown",
@@ -41,6 +51,7 @@ class JobRunAdmin(FoundByJob):
     class Media:
         js = ("jobs/copy.js",)
 
+    due = time_column("due_at", _("due at"))
     started = time_column("started_at", _("started at"))
     finished = time_column("finished_at", _("finished at"))
 
@@ -68,6 +79,10 @@ class JobRunAdmin(FoundByJob):
     @admin.display(description=_("outcome"))
     def outcome_shown(self, run: JobRun) -> SafeString:
         return shown.outcome(run)
+
+    @admin.display(description=_("waited"))
+    def waited(self, run: JobRun) -> SafeString:
+        return shown.unwrapped(spoken(stats.waited(run)))
 
     @admin.display(description=_("took"))
     def took(self, run: JobRun) -> SafeString:

@@ -153,7 +153,7 @@ def settle_by_orm(settlements: Sequence[Settlement], *, using: str) -> Answers:
         return answers_for([settlement.lease for settlement in settlements], facts, using=using)
 
 
-_RUN_FACTS = ("claim_no", "attempt", "lease_owner", "started_at", "log")
+_RUN_FACTS = ("claim_no", "attempt", "lease_owner", "run_at", "started_at", "log")
 
 
 def _settle_one(settlement: Settlement, job: Job, now: datetime, *, using: str) -> None:
@@ -172,6 +172,7 @@ def _settle_one(settlement: Settlement, job: Job, now: datetime, *, using: str) 
             attempt=job.attempt,
             worker=job.lease_owner,
             outcome=verdict.run,
+            due_at=job.run_at,
             started_at=started_at,
             finished_at=finished_at,
             exception_class=failure.exception_class[:200],

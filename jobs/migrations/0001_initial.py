@@ -685,6 +685,7 @@ class Migration(migrations.Migration):
                         verbose_name="outcome",
                     ),
                 ),
+                ("due_at", models.DateTimeField(verbose_name="due at")),
                 ("started_at", models.DateTimeField(null=True, verbose_name="started at")),
                 ("finished_at", models.DateTimeField(verbose_name="finished at")),
                 ("exception_class", models.CharField(blank=True, default="", max_length=200, verbose_name="exception")),

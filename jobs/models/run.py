@@ -28,6 +28,7 @@ class JobRun(models.Model):
     claim_no = models.PositiveIntegerField(_("claim number"))
     worker = models.CharField(_("worker"), max_length=200)
     outcome = models.CharField(_("outcome"), max_length=10, choices=RunOutcome.choices)
+    due_at = models.DateTimeField(_("due at"))
     started_at = models.DateTimeField(_("started at"), null=True)
     finished_at = models.DateTimeField(_("finished at"))
     exception_class = models.CharField(_("exception"), max_length=200, blank=True, default="")

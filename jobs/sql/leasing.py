@@ -27,13 +27,14 @@ WITH offered AS MATERIALIZED (
         age double precision, duration double precision)
      ORDER BY id
 ), locked AS MATERIALIZED (
-    SELECT offer.*, held.attempt, held.lease_owner, held.started_at, held.log AS stored_log,
+    SELECT offer.*, held.attempt, held.lease_owner, held.run_at AS due_at, held.started_at, held.log AS stored_log,
            COALESCE(offer.yields AND held.is_asked, FALSE) AS is_cancelled,
            COALESCE(offer.yields AND held.is_asked, FALSE) OR offer.final AS is_final,
            STATEMENT_TIMESTAMP() - MAKE_INTERVAL(secs => offer.age) AS ended_at,
            COALESCE(STATEMENT_TIMESTAMP() - MAKE_INTERVAL(secs => offer.age + offer.duration), held.started_at) AS began_at
       FROM offered AS offer, LATERAL (
-        SELECT job.attempt, job.lease_owner, job.started_at, job.log, job.cancel_requested_at IS NOT NULL AS is_asked
+        SELECT job.attempt, job.lease_owner, job.run_at, job.started_at, job.log,
+               job.cancel_requested_at IS NOT NULL AS is_asked
           FROM jobs_job AS job
          WHERE job.id = offer.id AND job.claim_no = offer.claim_no AND job.lease_expires_at IS NOT NULL
            FOR NO KEY UPDATE SKIP LOCKED
@@ -58,9 +59,9 @@ WITH offered AS MATERIALIZED (
      WHERE job.id = ANY (ARRAY(SELECT id FROM locked)) AND job.id = locked.id
  RETURNING locked.*
 ), runs AS (
-    INSERT INTO jobs_jobrun (job_id, attempt, claim_no, worker, outcome, started_at, finished_at,
+    INSERT INTO jobs_jobrun (job_id, attempt, claim_no, worker, outcome, due_at, started_at, finished_at,
                              exception_class, message, traceback, log)
-    SELECT id, attempt, claim_no, lease_owner, outcome, began_at, ended_at,
+    SELECT id, attempt, claim_no, lease_owner, outcome, due_at, began_at, ended_at,
            COALESCE(exception_class, ''), COALESCE(message, ''), COALESCE(traceback, ''), COALESCE(log, stored_log)
       FROM settled
      WHERE outcome IS NOT NULL

@@ -6,8 +6,9 @@ from .deadletters import DeadGroup, DeadGroups, dead_groups, died_of
 from .events import ids_of, joint, particulars, sentence, subjects, within_newest
 from .excerpts import LARGE_COLUMNS, Excerpt, excerpt
 from .explanation import explain
-from .history import Moment, duration, texts_of_run, timeline, tone
+from .history import Moment, duration, texts_of_run, timeline, tone, waited
 from .keyset import beyond, claim_place, place_of
+from .kinds import Lately, lately
 from .limits import patience
 from .masking import has_mask, masked, masked_args, restored
 from .notes import translated_note
@@ -35,6 +36,7 @@ __all__ = [
     "DeadGroups",
     "Document",
     "Excerpt",
+    "Lately",
     "Load",
     "Moment",
     "Part",
@@ -71,6 +73,7 @@ __all__ = [
     "is_windowed",
     "joint",
     "label_of",
+    "lately",
     "loads",
     "masked",
     "masked_args",
@@ -96,6 +99,7 @@ __all__ = [
     "translated_note",
     "troubled_schedules",
     "view_of_queue",
+    "waited",
     "with_ages",
     "with_signs",
     "with_times",

@@ -22,12 +22,18 @@ NEWEST_EVENTS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """One line in the history of a job. ``tone`` is "good", "bad" or ""; ``took`` is how long a run lasted."""
+    """
+    One line in the history of a job.
+
+    ``tone`` is "good", "bad" or "". ``waited`` is how long a run began after
+    it was due, ``took`` how long it lasted.
+    """
 
     at: datetime
     title: str
     tone: str = ""
     who: str = ""
+    waited: timedelta | None = None
     took: timedelta | None = None
     text: str = ""
     traceback: Excerpt = EMPTY
@@ -62,6 +68,7 @@ def _runs(job: Job) -> Iterator[Moment]:
             title=_("Attempt %(number)d: %(outcome)s") % {"number": run.attempt, "outcome": run.get_outcome_display()},
             tone=tone(run),
             who=run.worker,
+            waited=waited(run),
             took=duration(run),
             text=": ".join(
                 part for part in (run.exception_class, translated_note(excerpt(run, "message").text)) if part
@@ -85,6 +92,11 @@ def tone(run: JobRun) -> str:
     return _TONES.get(run.outcome, "")
 
 
+def waited(run: JobRun) -> timedelta | None:
+    """Return how long after it was due a run began, None where it was never seen to start."""
+    return None if run.started_at is None else max(run.started_at - run.due_at, timedelta(0))
+
+
 def duration(run: JobRun) -> timedelta | None:
     """Return how long a run lasted, None where it was never seen to start."""
     return None if run.started_at is None else max(run.finished_at - run.started_at, timedelta(0))
@@ -99,7 +111,8 @@ def _events(job: Job) -> Iterator[Moment]:
 def _present(job: Job) -> Iterator[Moment]:
     if job.state == State.RUNNING and job.started_at is not None:
         title = _("Attempt %(number)d: running") % {"number": job.attempt}
-        yield Moment(at=job.started_at, title=title, who=job.lease_owner, log=_present_log(job))
+        waited_for = max(job.started_at - job.run_at, timedelta(0))
+        yield Moment(at=job.started_at, title=title, who=job.lease_owner, waited=waited_for, log=_present_log(job))
     elif job.state == State.SCHEDULED:
         yield Moment(at=job.run_at, title=_("Attempt %(number)d is due") % {"number": job.attempt + 1})
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
+
+from django.db.models import QuerySet
 
 from ..models import Job
 from ..models.queryset import JobQuerySet
@@ -12,6 +15,8 @@ from .signs import ShownState
 # What no index serves is looked for among this many of the newest jobs.
 WINDOW = 100_000
 MOST_FOUND = 1_000
+
+Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 # In which states an index has the jobs of a queue or a kind.
 INDEXED: Mapping[str, Collection[ShownState]] = {
@@ -25,10 +30,11 @@ def is_windowed(name: str, shown: ShownState | None, others: Collection[str]) ->
     return shown not in INDEXED[name] and "error" not in others
 
 
-def newest(jobs: JobQuerySet) -> JobQuerySet:
-    """Filter to the newest ``WINDOW`` jobs of the table, so that what no index serves stays quick."""
-    last = Job.objects.using(jobs.db).order_by("-pk").values_list("pk", flat=True).first() or 0
-    return jobs.filter(pk__gt=last - WINDOW)
+def newest(rows: Rows, most: int | None = None) -> Rows:
+    """Filter to the newest rows of the table, ``WINDOW`` or ``most``, so that what no index serves stays quick (one query)."""
+    table: Any = rows.model._default_manager
+    last = table.using(rows.db).order_by("-pk").values_list("pk", flat=True).first() or 0
+    return rows.filter(pk__gt=last - (most or WINDOW))
 
 
 def found(jobs: JobQuerySet, term: str) -> JobQuerySet:

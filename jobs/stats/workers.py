@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from .. import clock
 from ..models import Job, JobRun, Worker
 from .excerpts import LARGE_COLUMNS
+from .search import newest
 from .signs import with_signs
 
 # By worker no index has runs, so that so many of the newest are looked through.
@@ -87,7 +88,5 @@ def held_jobs(name: str, *, using: str) -> list[Job]:
 
 def recent_runs(name: str, *, using: str) -> Iterator[JobRun]:
     """Yield the newest runs of the worker of that name (two queries)."""
-    runs = JobRun.objects.using(using)
-    last = runs.order_by("-pk").values_list("pk", flat=True).first() or 0
-    own = runs.filter(pk__gt=last - WINDOW, worker=name).defer("message", "traceback", "log")
-    yield from own.order_by("-pk")[:MOST_RUNS]
+    own = JobRun.objects.using(using).filter(worker=name).defer("message", "traceback", "log")
+    yield from newest(own, WINDOW).order_by("-pk")[:MOST_RUNS]

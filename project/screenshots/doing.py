@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.db.models import F
 
-from jobs import leases
+from jobs import clock, leases
 from jobs.leases import Beat, Claimed, Settlement
 from jobs.models import Job, JobEvent, JobRun
 from jobs.outcomes import Outcome, decide
@@ -19,7 +19,8 @@ MAIL, OFFICE, BACK_OFFICE = "mail-1:412:5b1c9e", "office-1:733:a90f21", "office-
 
 
 def run(outcome: Outcome, *, seconds: float, worker: str = OFFICE, log: str | None = None) -> None:
-    """Let the worker run the one job that is due."""
+    """Let the worker run the one job that is due, soon after it was."""
+    Job.objects.pending().update(run_at=clock.in_seconds(-seconds - 0.2))
     claimed = _claim(worker)
     verdict = decide(outcome, claimed, chance=0.5)
     leases.settle([Settlement(lease=claimed.lease, verdict=verdict, duration=seconds, log=log)], using=USING)
@@ -36,7 +37,7 @@ def earlier(job: Job, seconds: float) -> None:
     """Move a job, its runs and its events into the past."""
     span = timedelta(seconds=seconds)
     age(job, seconds)
-    JobRun.objects.filter(job=job).update(started_at=F("started_at") - span, finished_at=F("finished_at") - span)
+    JobRun.objects.filter(job=job).update(**{name: F(name) - span for name in ("due_at", "started_at", "finished_at")})
     JobEvent.objects.filter(job=job).update(at=F("at") - span)
 
 
