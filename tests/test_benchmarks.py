@@ -29,6 +29,7 @@ def left_behind() -> list[str]:
         return [name for (name,) in found]
 
 
+@pytest.mark.long
 @needs_a_session
 def test_a_quick_run_prints_and_writes_figures_and_leaves_no_database(tmp_path: Path) -> None:
     before = left_behind()

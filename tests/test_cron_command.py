@@ -321,6 +321,7 @@ def test_every_subcommand_takes_the_database() -> None:
         run("cron", "list", "--database", "nowhere")
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

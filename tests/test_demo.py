@@ -40,6 +40,7 @@ def demo(database_url: str, tmp_path: Path) -> Iterator[Demo]:
         process.communicate()
 
 
+@pytest.mark.once
 def test_a_limited_demo_ends_by_itself_with_every_job_as_it_should_be(demo: Demo, tmp_path: Path) -> None:
     process = demo("--seconds=60")
 

@@ -376,6 +376,7 @@ def test_a_call_without_a_subcommand_names_them() -> None:
         run()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -10,7 +10,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import jobs
+
+pytestmark = pytest.mark.once
 
 ROOT = Path(jobs.__file__).parent
 TREES = {

@@ -63,11 +63,13 @@ def test_positional_arguments_of_an_unknown_kind_are_masked_inside_only() -> Non
     assert stats.masked_args("unheard-of", ["x", {"password": "y"}]) == ["x", {"password": MASK}]
 
 
+@pytest.mark.once
 @given(value=JSON)
 def test_a_whole_text_is_read_as_it_is(value: Any) -> None:
     assert beginnings.parsed(json.dumps([value])) == [value]
 
 
+@pytest.mark.once
 @given(value=JSON, data=st.data())
 def test_every_beginning_can_be_read(value: Any, data: st.DataObject) -> None:
     text = json.dumps(value, ensure_ascii=data.draw(st.booleans()))

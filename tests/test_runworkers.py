@@ -64,6 +64,7 @@ def test_a_signal_lets_a_running_job_finish(start: Start, number: signal.Signals
     assert (code, job.state, job.result) == (0, State.SUCCEEDED, worker.pid)
 
 
+@pytest.mark.once
 def test_what_nohup_has_started_survives_the_end_of_its_terminal(database_url: str) -> None:
     with WorkerProcess(database_url, before=["nohup"]) as worker:
         worker.wait_until_live()
@@ -76,6 +77,7 @@ def test_what_nohup_has_started_survives_the_end_of_its_terminal(database_url: s
     assert code == 0
 
 
+@pytest.mark.once
 def test_a_process_that_is_to_be_replaced_finishes_what_it_runs_however_long_that_takes(start: Start) -> None:
     job = wait.enqueue(1.5)
     rest = noop.enqueue()
@@ -87,6 +89,7 @@ def test_a_process_that_is_to_be_replaced_finishes_what_it_runs_however_long_tha
     assert (Job.objects.get(pk=rest.pk).state, Job.objects.get(pk=rest.pk).attempt) == (State.PENDING, 0)
 
 
+@pytest.mark.once
 def test_a_drained_process_finishes_what_it_runs_however_long_that_takes(start: Start) -> None:
     job = wait.enqueue(1.5)
 
@@ -98,6 +101,7 @@ def test_a_drained_process_finishes_what_it_runs_however_long_that_takes(start: 
     assert (code, Job.objects.get(pk=job.pk).state) == (76, State.SUCCEEDED)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("grace", "seconds", "outcome"), [("20", 1.5, "succeeded"), ("0", 60, "released")], ids=["in time", "too long"]
 )
@@ -115,6 +119,7 @@ def test_the_first_signal_to_a_process_that_is_to_be_replaced_begins_the_grace(
     assert [run.outcome for run in JobRun.objects.filter(job=job)] == [outcome]
 
 
+@pytest.mark.once
 def test_a_thread_that_a_handler_has_left_behind_does_not_keep_the_process(start: Start) -> None:
     linger.enqueue(60)
 
@@ -124,6 +129,7 @@ def test_a_thread_that_a_handler_has_left_behind_does_not_keep_the_process(start
     assert (code, Job.objects.get().state) == (0, State.SUCCEEDED)
 
 
+@pytest.mark.once
 def test_a_child_that_a_handler_forked_ends_where_the_handler_does(start: Start) -> None:
     jobs = [fork.enqueue(3), *(echo.enqueue(number) for number in range(5))]
 
@@ -174,6 +180,7 @@ def test_a_deaf_job_is_handed_back_for_when_the_process_has_ended(start: Start) 
     assert once.ended_at < again.began_at
 
 
+@pytest.mark.once
 def test_a_second_signal_ends_the_process_at_once(start: Start) -> None:
     job = stay.enqueue(60)
 
@@ -228,6 +235,7 @@ def test_a_job_that_kills_every_worker_is_quarantined_and_harms_no_other(start: 
     assert JobRun.objects.filter(job__in=others, outcome="lost").count() <= 3
 
 
+@pytest.mark.once
 def test_a_handler_deaf_to_its_timeout_makes_the_process_exit_with_75(start: Start) -> None:
     job = stay.using(timeout=0.2, max_attempts=1).enqueue(60)
 
@@ -240,6 +248,7 @@ def test_a_handler_deaf_to_its_timeout_makes_the_process_exit_with_75(start: Sta
     assert "handler ignores its timeout" in output
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
