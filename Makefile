@@ -8,7 +8,7 @@ BIN := .venv/bin
 # Much of the suite waits for worker processes, so more runs at a time than there are cores.
 PARALLEL := --numprocesses 3
 
-.PHONY: help install demo test long pooler chaos browser screenshots messages lint matrix bench bench-admin clean
+.PHONY: help install demo test long pooler chaos browser themes screenshots messages lint matrix bench bench-admin clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -45,6 +45,10 @@ chaos: install ## Prove what must survive kills, freezes and outages.
 # Whoever has no Chromium still gets told; CI does not pass without one.
 browser: .venv/browsing ## Look at every page of the admin in a browser.
 	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest -m browser tests/browser
+
+themes: install ## Steer everything in an admin that wears django-unfold.
+	$(BIN)/pip install --quiet --group themes
+	JOBS_TEST_DB=$(if $(CI),postgresql) $(BIN)/pytest $(PARALLEL) --ds tests.themed tests/test_admin_permissions.py tests/test_steering.py
 
 screenshots: .venv/browsing ## Take the pictures in docs/images.
 	$(BIN)/python -m project.screenshots docs/images
