@@ -56,7 +56,7 @@ class QueueFilter(EventFilter):
     parameter_name = "queue"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[Any, Any]]:
-        return _rows(Queue).order_by("name").values_list("name", "name")[:MOST_LISTED]  # type: ignore[no-any-return]
+        return _named(_rows(Queue).order_by("name"))
 
 
 class WorkerFilter(EventFilter):
@@ -64,7 +64,7 @@ class WorkerFilter(EventFilter):
     parameter_name = "worker"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Iterable[tuple[Any, Any]]:
-        return _rows(Worker).order_by("-pk").values_list("name", "name")[:MOST_LISTED]  # type: ignore[no-any-return]
+        return _named(_rows(Worker).order_by("-pk"))
 
 
 class ScheduleFilter(EventFilter):
@@ -88,3 +88,7 @@ class ScheduleFilter(EventFilter):
 
 def _rows(model: Any) -> Any:
     return model.objects.using(router.db_for_write(model))
+
+
+def _named(rows: Any) -> list[tuple[str, str]]:
+    return [(name, name) for name in rows.values_list("name", flat=True)[:MOST_LISTED]]
