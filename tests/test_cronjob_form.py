@@ -19,7 +19,7 @@ from jobs.stats.masking import MASK
 from jobs.testing import age
 from tests.cron_pages import by_action, by_button, by_form, errors, opened, page_url, post, superuser, typed
 from tests.registering import own_registry
-from tests.scheduling import HOUR, make, missed, now, planned, skips, slots, tick
+from tests.scheduling import HOUR, alike, halfway, make, missed, now, planned, skips, slots, tick
 from tests.test_admin import LogIn, log_in, url
 from tests.test_cronjob import by_operation, by_save, by_update
 
@@ -62,7 +62,7 @@ CHANGES: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("changes", CHANGES, ids=str)
 def test_the_form_leaves_the_same_row_as_any_other_edit(changes: dict[str, Any]) -> None:
-    made = [planned() for _ in range(3)]
+    made = alike(3)
     # The same plan for all: what is compared is what an edit makes of it.
     CronJob.objects.filter(pk__in=[each.pk for each in made]).update(jitter=0)
     for edit, schedule in zip([by_save, by_update, by_form], made, strict=True):
@@ -76,7 +76,7 @@ def test_the_form_leaves_the_same_row_as_any_other_edit(changes: dict[str, Any])
 @pytest.mark.parametrize("enabled", [True, False])
 def test_every_way_to_enable_or_disable_leaves_the_same_row(*, enabled: bool) -> None:
     ways = [by_operation, by_form, by_action, by_button]
-    made = [planned(enabled=not enabled) for _ in ways]
+    made = alike(len(ways), enabled=not enabled)
     for edit, schedule in zip(ways, made, strict=True):
         edit(schedule, enabled=enabled)
 
@@ -88,7 +88,7 @@ def test_every_way_to_enable_or_disable_leaves_the_same_row(*, enabled: bool) ->
 
 @pytest.mark.parametrize("edit", [by_form, by_action, by_button])
 def test_a_pause_in_the_admin_runs_nothing_and_is_no_miss(edit: Way) -> None:
-    schedule = planned(every=86_400)
+    schedule = planned(every=86_400, starts_at=halfway(86_400))
     edit(schedule, enabled=False)
     schedule.refresh_from_db()
     age(schedule, 3 * 86_400)
