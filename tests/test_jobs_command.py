@@ -243,8 +243,8 @@ def test_retry_moves_the_jobs_named_and_records_who_and_why() -> None:
 def test_retry_of_a_job_that_is_not_there_does_nothing_to_the_others() -> None:
     job = dead_job()
 
-    with pytest.raises(CommandError, match=r"There is no job #998, #999: nothing was done\."):
-        run("retry", job.pk, 999, 998)
+    with pytest.raises(CommandError, match=rf"There is no job #{job.pk + 1}, #{job.pk + 2}: nothing was done\."):
+        run("retry", job.pk, job.pk + 2, job.pk + 1)
     assert states(job) == ["dead"]
 
 
