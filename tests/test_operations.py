@@ -17,6 +17,7 @@ from jobs.exceptions import InvalidJob
 from jobs.models import Job, JobEvent, Queue
 from jobs.operations import Actor
 from jobs.states import State
+from jobs.testing import age
 from tests.jobs import noop
 from tests.leasing import BROKEN, claim, in_threads, settle
 from tests.registering import own_registry
@@ -142,6 +143,7 @@ def test_trigger_leaves_what_is_not_scheduled() -> None:
 
 def test_discard_takes_dead_jobs_out_and_keeps_what_they_died_of() -> None:
     job = dead()
+    age(job, 60)
     died_at = job.finished_at
 
     report = Job.objects.all().discard(actor=Actor("7", "alice"), reason="hopeless")
