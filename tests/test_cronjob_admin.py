@@ -23,6 +23,7 @@ from jobs.models import CronJob, Job, JobEvent, JobRun
 from jobs.operations import Actor
 from jobs.outcomes import Discarded
 from jobs.slots import NEVER
+from jobs.stats.schedules import runs
 from jobs.testing import age
 from tests.cron_pages import page_url, post
 from tests.leasing import claim, settle
@@ -302,6 +303,17 @@ def test_how_late_a_run_began_is_told_from_its_first_attempt(admin_client: Clien
     JobRun.objects.filter(job=job).update(started_at=clock.in_seconds(-880))
 
     assert '<td class="jobs-nowrap">2 min</td>' in page(admin_client, schedule)
+
+
+def test_a_run_that_began_while_the_page_was_read_has_not_taken_less_than_nothing() -> None:
+    schedule = missed(1)
+    tick()
+    (seen,) = stats.with_times(CronJob.objects.filter(pk=schedule.pk))
+    claim()
+
+    (run,) = runs(seen)
+
+    assert run.took == timedelta(0)
 
 
 def test_no_more_than_the_newest_runs_are_listed(admin_client: Client) -> None:
