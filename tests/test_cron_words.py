@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import reload
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -83,8 +84,16 @@ def test_what_the_library_refuses_stays_as_it_is(monkeypatch: pytest.MonkeyPatch
     assert cron.in_words("7 7 7 7 *") == "7 7 7 7 *"
 
 
-def test_without_the_library_an_expression_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cron_descriptor", None)
+class Older(ModuleType):
+    """The library before its second version."""
+
+    class Options:
+        """Its options are set one by one."""
+
+
+@pytest.mark.parametrize("library", [None, Older("cron_descriptor")], ids=["none", "older"])
+def test_without_the_library_an_expression_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, library: Any) -> None:
+    monkeypatch.setitem(sys.modules, "cron_descriptor", library)
     try:
         assert reload(words).in_words("  0 3   * * * ") == "0 3 * * *"
     finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ try:
     import cron_descriptor
 except ImportError:
     cron_descriptor = None
+else:
+    # An older one, which django-celery-beat holds on to, is asked in another way.
+    if "verbose" not in signature(cron_descriptor.Options).parameters:
+        cron_descriptor = None
 
 # A step has to come out even, or "every 40 minutes" would be said of the minutes 0 and 40.
 _EVEN_STEPS = {0: 60, 1: 24, 3: 12}
