@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
@@ -16,9 +16,19 @@ _numbers = count(1_000)
 
 
 def make(**values: Any) -> CronJob:
-    """Return a new schedule of ``noop``, hourly unless told otherwise, not planned yet."""
-    rule = {} if {"every", "expression"} & set(values) else {"every": HOUR}
+    """
+    Return a new schedule of ``noop``, hourly unless told otherwise, not planned yet.
+
+    Its hours are counted from half an hour before now, and not from the full
+    one, which may fall into any test.
+    """
+    rule = {} if {"every", "expression"} & set(values) else {"every": HOUR, "starts_at": halfway(HOUR)}
     return CronJob.objects.create(**({"name": f"schedule {next(_numbers)}", "kind": "noop"} | rule | values))
+
+
+def halfway(every: int) -> datetime:
+    """Return a start, years ago, from which an interval of so many seconds is half over now."""
+    return now().replace(microsecond=0) - timedelta(seconds=every * (100_000_000 // every) + every // 2)
 
 
 def planned(**values: Any) -> CronJob:
@@ -27,6 +37,12 @@ def planned(**values: Any) -> CronJob:
     tick()
     schedule.refresh_from_db()
     return schedule
+
+
+def alike(count: int, **values: Any) -> list[CronJob]:
+    """Return so many schedules with the same plan."""
+    start = halfway(HOUR)
+    return [planned(**({"every": HOUR, "starts_at": start} | values)) for _ in range(count)]
 
 
 def missed(periods: int, **values: Any) -> CronJob:

@@ -380,8 +380,9 @@ def test_the_page_of_a_job_leads_to_all_its_runs(admin_client: Client) -> None:
 
 
 def test_the_page_of_a_job_leaves_out_data_it_has_not(admin_client: Client) -> None:
-    assert "Data" not in admin_client.get(url("job_change", noop.enqueue().pk)).content.decode()
-    assert "Data" in admin_client.get(url("job_change", noop.enqueue(1).pk)).content.decode()
+    # With its tags, since the letters alone may be in a token of the page.
+    assert ">Data<" not in admin_client.get(url("job_change", noop.enqueue().pk)).content.decode()
+    assert ">Data<" in admin_client.get(url("job_change", noop.enqueue(1).pk)).content.decode()
 
 
 def test_a_large_payload_is_cut(admin_client: Client) -> None:

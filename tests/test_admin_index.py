@@ -9,7 +9,7 @@ import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Permission, User
 from django.db import connection
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import path
 
 from jobs import clock, operations, stats
@@ -47,9 +47,10 @@ def make_schedule(name: str, **values: Any) -> CronJob:
     return row
 
 
+@override_settings(JOBS={"LEASE_SECONDS": 300, "HEARTBEAT_SECONDS": 60})
 def test_the_page_says_how_things_stand_and_leads_there(admin_client: Client) -> None:
     noop.enqueue(), running_job(), dead_job()
-    make_worker("live"), make_worker("late", heartbeat_at=clock.in_seconds(-25))
+    make_worker("live"), make_worker("late", heartbeat_at=clock.in_seconds(-125))
     operations.pause("mail")
 
     assert figures(admin_client) == {

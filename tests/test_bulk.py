@@ -149,6 +149,22 @@ def test_a_list_of_one_state_means_those_that_were_in_it(state: str, happen: Cal
     assert selection.ids_below(None, 10, using="default") == []
 
 
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite compares times as text")
+def test_what_came_due_in_the_moment_of_the_freeze_is_meant_though_that_is_a_full_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    job = noop.enqueue()
+    with connection.cursor() as cursor:
+        # As the database's own clock writes it.
+        cursor.execute("UPDATE jobs_job SET run_at = '2026-01-01 00:00:00.000'")
+    now = clock._NOW["sqlite"].replace("NOW", "2026-01-01 00:00:00")
+    monkeypatch.setitem(clock._NOW, "sqlite", now)
+
+    selection = stats.freeze({"state": "pending"}, bulk.BULK_ACTIONS["cancel"].states, using="default")
+
+    assert selection.ids_below(None, 9, using="default") == [job.pk]
+
+
 @pytest.mark.usefixtures("small")
 def test_a_job_that_moved_on_is_counted_as_skipped() -> None:
     jobs = dead(5)

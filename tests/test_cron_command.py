@@ -257,7 +257,7 @@ def hours(*back: int) -> list[str]:
 
 def test_backfill_makes_the_jobs_that_are_missing() -> None:
     begin, end = hours(5, 3)
-    planned(name="it")
+    planned(name="it", starts_at=None)
 
     printed = run("cron", "backfill", "it", "--from", begin, "--to", end, "--reason", "outage")
     again = run("cron", "backfill", "it", "--from", begin, "--to", end)
@@ -270,7 +270,7 @@ def test_backfill_makes_the_jobs_that_are_missing() -> None:
 
 def test_backfill_dry_run_makes_none() -> None:
     begin, end = hours(3, 3)
-    planned(name="it")
+    planned(name="it", starts_at=None)
 
     printed = run("cron", "backfill", "it", "--from", begin, "--to", end, "--dry-run")
 
@@ -281,7 +281,7 @@ def test_backfill_dry_run_makes_none() -> None:
 
 def test_backfill_tells_which_slots_found_their_key_taken() -> None:
     begin, end = hours(4, 3)
-    planned(name="it", unique_key="k")
+    planned(name="it", unique_key="k", starts_at=None)
 
     printed = run("cron", "backfill", "it", "--from", begin, "--to", end)
 
@@ -303,7 +303,7 @@ def test_backfill_tells_which_slots_found_their_key_taken() -> None:
 )
 def test_backfill_refuses_what_cannot_be(arguments: list[str], said: str) -> None:
     begin, end = hours(5, 3)
-    planned(name="it")
+    planned(name="it", starts_at=None)
 
     with pytest.raises(CommandError, match=said):
         run("cron", "backfill", "it", "--from", begin, "--to", end, *arguments)

@@ -106,7 +106,7 @@ def test_pause_for_some_seconds_ends_that_long_after_the_databases_now() -> None
     queue = Queue.objects.get()
     assert queue.resume_at is not None
     assert queue.paused_at is not None
-    assert queue.resume_at - queue.paused_at == pytest.approx(timedelta(seconds=90), abs=timedelta(seconds=5))
+    assert queue.resume_at - queue.paused_at == pytest.approx(timedelta(seconds=90), abs=timedelta(seconds=30))
 
 
 def test_pause_until_a_time_takes_it_in_the_zone_of_the_site(settings: Any) -> None:
@@ -243,8 +243,8 @@ def test_retry_moves_the_jobs_named_and_records_who_and_why() -> None:
 def test_retry_of_a_job_that_is_not_there_does_nothing_to_the_others() -> None:
     job = dead_job()
 
-    with pytest.raises(CommandError, match=r"There is no job #998, #999: nothing was done\."):
-        run("retry", job.pk, 999, 998)
+    with pytest.raises(CommandError, match=rf"There is no job #{job.pk + 1}, #{job.pk + 2}: nothing was done\."):
+        run("retry", job.pk, job.pk + 2, job.pk + 1)
     assert states(job) == ["dead"]
 
 

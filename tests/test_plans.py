@@ -73,7 +73,7 @@ INSERT INTO jobs_cronjob (name, origin, declared, kind, args, payload, queue, un
                           timezone, enabled, jitter, catch_up, catch_up_limit, catch_up_window, overlap, next_run_at,
                           waiting_for)
 SELECT 'crowd ' || n, 'person', '{}', 'noop', '[]', '{}', '', '', '{}', '', 86400,
-       'UTC', n % 10 > 0, 0, 'latest', 100, 86400, 'queue_one', now() + n * interval '1 s',
+       'UTC', n % 10 > 0, 0, 'latest', 100, 86400, 'queue_one', now() + interval '1 h' + n * interval '1 s',
        CASE WHEN n = 7 THEN now() END
   FROM generate_series(1, 100000) AS n
 """

@@ -26,6 +26,7 @@ from jobs.outcomes import (
     Succeeded,
     Unclaimable,
 )
+from jobs.retry import Backoff
 from jobs.states import State
 from tests.jobs import noop
 from tests.leasing import BROKEN, FACTS, claim, in_threads, settlement, silence
@@ -109,6 +110,10 @@ def test_a_run_keeps_when_it_was_due(settle: Any) -> None:
     assert JobRun.objects.get().due_at == due_at < job.run_at
 
 
+class PATIENT(FACTS):
+    backoff = Backoff(base=40)
+
+
 @pytest.mark.parametrize("asked", [False, True], ids=["plain", "cancel requested"])
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_both_paths_write_the_same_rows(name: str, asked: bool) -> None:  # noqa: FBT001 (a parameter of the test)
@@ -121,8 +126,8 @@ def test_both_paths_write_the_same_rows(name: str, asked: bool) -> None:  # noqa
         Job.objects.update(cancel_requested_at=clock.now())
     Job.objects.update(progress={"done": 1}, log="a line", error="before")
 
-    settle_by_statement([settlement(one.lease, outcome, age=5, duration=2)], using="default")
-    settle_by_orm([settlement(two.lease, outcome, age=5, duration=2)], using="default")
+    settle_by_statement([settlement(one.lease, outcome, facts=PATIENT, age=50, duration=20)], using="default")
+    settle_by_orm([settlement(two.lease, outcome, facts=PATIENT, age=50, duration=20)], using="default")
 
     assert _row(Job, pk=one.job_id) == _row(Job, pk=two.job_id)
     assert _row(JobRun, job_id=one.job_id) == _row(JobRun, job_id=two.job_id)
@@ -135,7 +140,7 @@ def _row(model: Any, **key: Any) -> dict[str, Any]:
     for name in ("id", "job_id", "enqueued_at"):
         row.pop(name, None)
     return {
-        name: round((value - now) / timedelta(seconds=3)) if name.endswith(("_at", "_since")) and value else value
+        name: round((value - now) / timedelta(seconds=10)) if name.endswith(("_at", "_since")) and value else value
         for name, value in row.items()
         if name != "run_at" or value > now
     }

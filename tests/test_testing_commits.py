@@ -108,7 +108,7 @@ def test_a_robust_callback_that_fails_is_logged(caplog: pytest.LogCaptureFixture
 
 
 def test_a_database_error_in_a_handler_does_not_break_the_tests_transaction() -> None:
-    @job("test")
+    @job("test", backoff=3600)
     def collide() -> None:
         Group.objects.create(name="taken")
 
@@ -121,7 +121,7 @@ def test_a_database_error_in_a_handler_does_not_break_the_tests_transaction() ->
 
 
 def test_a_database_error_in_a_callback_does_not_break_it_either() -> None:
-    @job("test")
+    @job("test", backoff=3600)
     def hooked() -> None:
         Group.objects.create(name="made by the job")
         transaction.on_commit(lambda: Group.objects.create(name="taken"))

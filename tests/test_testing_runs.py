@@ -135,7 +135,7 @@ def test_a_handlers_error_is_settled_and_raised() -> None:
 
 
 def test_without_raise_errors_the_report_has_the_error_and_the_rest_runs() -> None:
-    fail.enqueue()
+    fail.using(backoff=3600).enqueue()
     after = noop.enqueue()
 
     failed, succeeded = run_jobs(raise_errors=False)
@@ -153,7 +153,7 @@ def test_odd_exceptions_are_failures(odd: type[BaseException], *, is_async: bool
     def now() -> None:
         raise odd
 
-    failing = job("test")(later if is_async else now).enqueue()
+    failing = job("test", backoff=3600)(later if is_async else now).enqueue()
     (ran,) = run_jobs(raise_errors=False)
 
     assert (ran.outcome, type(ran.error)) == ("failed", odd)

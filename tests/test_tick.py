@@ -11,7 +11,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test import override_settings
 
-from jobs import clock, schedules
+from jobs import clock, schedules, sql
 from jobs.models import CronJob, Job, JobEvent
 from jobs.schedules.reading import read
 from jobs.slots import NEVER
@@ -104,7 +104,7 @@ def test_a_slot_that_is_a_little_late_runs_even_where_missed_ones_are_skipped(la
 
 
 def test_a_stall_costs_a_quick_schedule_that_skips_only_what_is_old() -> None:
-    schedule = due_since(4.5, catch_up="skip", every=2)
+    schedule = due_since(40.5, catch_up="skip", every=20)
 
     tick()
 
@@ -201,7 +201,7 @@ def test_jitter_spreads_and_stays() -> None:
 
 
 def test_the_slot_of_a_jittered_run_is_the_rule_s_own_moment() -> None:
-    schedule = planned(jitter=600)
+    schedule = planned(jitter=600, starts_at=None)
     age(schedule, 2 * HOUR)
 
     tick()
@@ -325,13 +325,15 @@ def test_a_kind_that_is_unknown_here_is_left_to_those_who_know_it() -> None:
 
 
 def test_expires_after_counts_from_the_tick() -> None:
-    missed(1, expires_after=90)
+    schedule = missed(1, expires_after=90)
 
     tick()
 
     job = Job.objects.get()
+    schedule.refresh_from_db()
     assert job.expires_at is not None
-    assert timedelta(seconds=80) < job.expires_at - now() <= timedelta(seconds=90)
+    assert schedule.last_run_at is not None
+    assert job.expires_at - schedule.last_run_at == timedelta(seconds=90)
 
 
 def test_more_schedules_than_a_batch() -> None:
@@ -392,7 +394,9 @@ def test_an_uncommitted_job_with_its_key_holds_up_one_schedule_for_a_moment() ->
 
 @on_postgresql
 @pytest.mark.django_db(transaction=True)
-def test_ticks_that_share_keys_do_not_deadlock() -> None:
+def test_ticks_that_share_keys_do_not_deadlock(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Longer than a deadlock takes to be found, and than a busy machine keeps a tick from its commit.
+    monkeypatch.setattr(sql, "PATIENCE_POSTGRESQL", "SET LOCAL lock_timeout = '30s'")
     made = [planned(unique_key=f"k{number % 5}") for number in range(40)]
     for schedule in made:
         age(schedule, HOUR)
@@ -544,12 +548,12 @@ def test_without_use_tz_both_passes_of_an_hour_are_told_apart(moment: datetime) 
 @on_postgresql
 @override_settings(USE_TZ=False, TIME_ZONE="Europe/Moscow")
 def test_without_use_tz_a_slot_runs_once() -> None:
-    schedule = make(every=60)
+    schedule = make()
     tick()
-    age(schedule, 60)
+    age(schedule, HOUR)
 
     assert [tick(), tick()] == [1, 0]
 
     job = Job.objects.annotate(instant=clock.Instant("scheduled_for")).get()
     assert job.state == State.PENDING
-    assert timedelta(0) <= now() - job.instant <= timedelta(seconds=61)  # type: ignore[attr-defined]
+    assert timedelta(0) <= now() - job.instant <= timedelta(hours=1)  # type: ignore[attr-defined]

@@ -134,7 +134,7 @@ def _run(job: Any, now: datetime) -> SlotRun:
     return SlotRun(
         job=job,
         late=max(clock.aware(began) - clock.aware(slot), timedelta()) if is_measured else None,
-        took=None if job.started_at is None else _ended(job, now) - clock.aware(job.started_at),
+        took=None if job.started_at is None else max(_ended(job, now) - clock.aware(job.started_at), timedelta()),
     )
 
 
