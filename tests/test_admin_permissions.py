@@ -85,7 +85,7 @@ ROWS: dict[str, Callable[[], Any]] = {
 # What is typed into a field of each sort.
 TYPED = {forms.DateTimeField: "2222-02-02T22:22", forms.IntegerField: "7", forms.CharField: "mail"}
 # These change nothing, or ask first and belong to an action of the list: see the tests of bulk operations.
-LOOKS = {"cronjob preview", "bulkoperation live", "job all"}
+LOOKS = {"cronjob preview", "bulkoperation live", "job all", "job export"}
 # The views that a ModelAdmin has from Django; those that change something are closed, see the tests of each admin.
 STOCK = {"changelist", "add", "history", "delete", "change", ""}
 

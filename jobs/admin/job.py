@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
@@ -23,7 +23,7 @@ from ..durations import spoken
 from ..models import Job
 from ..operations import Actor
 from ..states import State
-from . import bulk, job_page, shown
+from . import bulk, exporting, job_page, shown
 from .actions import Action, Offer, Text, kind_why_not
 from .base import CappedPaginator, time_column
 from .enqueueing import enqueue_view, why_not_copy
@@ -98,7 +98,8 @@ class JobAdmin(SteeredAdmin):
             "<path:object_id>/payload/", self.admin_site.admin_view(self.payload_view), name="jobs_job_payload"
         )
         every = path("all/<str:action>/", self.admin_site.admin_view(self.all_view), name="jobs_job_all")
-        return [payload, every, *super().get_urls()]
+        export = path("export/<str:name>/", self.admin_site.admin_view(self.export_view), name="jobs_job_export")
+        return [payload, every, export, *super().get_urls()]
 
     def do_many(self, request: HttpRequest, action: Action, rows: QuerySet[Any]) -> HttpResponse | None:
         """Send what is meant for all that match to a page of its own."""
@@ -109,6 +110,12 @@ class JobAdmin(SteeredAdmin):
     def all_view(self, request: HttpRequest, action: str) -> HttpResponse:
         """Ask (GET) about, or do (POST), ``action`` to all jobs that match the filters in the address."""
         return bulk.respond(self, request, self.permitted(request, action))
+
+    def export_view(self, request: HttpRequest, name: str) -> HttpResponse | StreamingHttpResponse:
+        """Send all jobs that match the filters in the address as a file of the format ``name``."""
+        if not self.may(request, "export_job"):
+            raise PermissionDenied
+        return exporting.respond(self, request, name)
 
     def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
         context["page"] = job_page.page(self, request, context["original"])

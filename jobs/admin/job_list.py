@@ -12,7 +12,7 @@ from django.utils.functional import cached_property
 from .. import stats
 from ..stats import Count, ShownState, claim_order
 from ..stats.claim_order import Place
-from . import shown
+from . import exporting, shown
 from .base import CappedPaginator
 from .continuing import AFTER, ContinuedChangeList
 from .filters import ErrorFilter, StateFilter, chosen_state, ordered_by
@@ -63,11 +63,12 @@ def paginator(request: HttpRequest, jobs: Any, per_page: int) -> CappedPaginator
 
 
 class JobChangeList(ContinuedChangeList):
-    """Adds ``tabs``."""
+    """Adds ``tabs``, and ``exports``, the labels and addresses of the list as a file."""
 
     def get_results(self, request: HttpRequest) -> None:
         self.shown_state, self.ordered_by = chosen_state(request), ordered_by(request)
         super().get_results(request)
+        self.exports = exporting.links(self.model_admin, request)  # type: ignore[arg-type]
         self.tabs = [self._tab(None, None), *(self._tab(shown, count) for shown, count in self._counts().items())]
 
     def place_of(self, row: Any) -> str:

@@ -480,6 +480,7 @@ class Migration(migrations.Migration):
                     ("cancel_job", "Can cancel jobs"),
                     ("rescue_job", "Can take jobs from workers whose lease has expired"),
                     ("discard_job", "Can discard dead jobs"),
+                    ("export_job", "Can export jobs"),
                     ("view_job_payload", "Can see what is masked in jobs"),
                 ],
                 "default_permissions": ("view",),

@@ -111,6 +111,7 @@ class Job(models.Model):
             ("cancel_job", _("Can cancel jobs")),
             ("rescue_job", _("Can take jobs from workers whose lease has expired")),
             ("discard_job", _("Can discard dead jobs")),
+            ("export_job", _("Can export jobs")),
             ("view_job_payload", _("Can see what is masked in jobs")),
         ]
         constraints = [

@@ -6,6 +6,7 @@ from .deadletters import DeadGroup, DeadGroups, dead_groups, died_of
 from .events import ids_of, joint, particulars, sentence, subjects, within_newest
 from .excerpts import LARGE_COLUMNS, Excerpt, excerpt
 from .explanation import explain
+from .exporting import EXPORTED, exported
 from .history import Moment, duration, texts_of_run, timeline, tone, waited
 from .keyset import beyond, claim_place, place_of
 from .kinds import Lately, lately
@@ -27,6 +28,7 @@ from .wording import label_of
 from .workers import Roll, counts_by_roll, held_jobs, on_roll, recent_runs, running_jobs, with_ages
 
 __all__ = [
+    "EXPORTED",
     "LARGE_COLUMNS",
     "NAMES",
     "PARAMETERS",
@@ -62,6 +64,7 @@ __all__ = [
     "duration",
     "excerpt",
     "explain",
+    "exported",
     "folded",
     "found",
     "freeze",

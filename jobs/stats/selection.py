@@ -86,11 +86,14 @@ class Selection:
         # Cut, so that it is read in one go.
         return some.filter(Among("pk", [pk for pk in ids if pk not in moved]))[: len(ids)]
 
-    def _parts(self, using: str) -> Iterator[JobQuerySet]:
+    def by_state(self, *, using: str) -> Iterator[tuple[ShownState, JobQuerySet]]:
         """Yield the jobs of each state, which an index has, in the order of its list."""
         jobs = self._narrowed(Job.objects.using(using).filter(pk__lte=self.max_id))
         for shown in self.states:
-            yield self._settled(in_shown_state(jobs, shown), shown).order_by(*shown.order)
+            yield shown, self._settled(in_shown_state(jobs, shown), shown).order_by(*shown.order)
+
+    def _parts(self, using: str) -> Iterator[JobQuerySet]:
+        return (part for _, part in self.by_state(using=using))
 
     def _narrowed(self, jobs: JobQuerySet) -> JobQuerySet:
         wanted = self.filter
