@@ -79,6 +79,12 @@ def waits(ctx: JobContext) -> None:
     GATE.wait(30)
 
 
+@job("resilience.fail_late")
+def fails_late() -> None:
+    GATE.wait(30)
+    raise ValueError("late")
+
+
 @job("resilience.again")
 def again() -> None:
     CALLS.append("again")
@@ -252,6 +258,36 @@ def test_a_burst_goes_on_when_a_job_came_and_failed_while_it_looked(monkeypatch:
 
     monkeypatch.setattr(maintenance, "has_work", long_look)
     worker = RuntimeWorker(Plan(burst=True, concurrency=1))
+
+    with override_settings(JOBS=FAST | {"POLL_SECONDS": 1.0}):
+        in_threads(worker.run)
+
+    assert Job.objects.get().state == State.DEAD
+
+
+def test_a_burst_goes_on_when_a_job_came_before_it_looked_and_failed_while_it_did(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    look, length = maintenance.has_work, Holdings.__len__
+    worker = RuntimeWorker(Plan(burst=True, concurrency=1))
+
+    def outdated_length(holdings: Holdings) -> int:
+        seen = length(holdings)
+        if not Job.objects.exists():
+            wait_until(lambda: worker.scheduler.is_idle)
+            fails_late.using(backoff=0.0, max_attempts=2).enqueue()
+            wait_until(lambda: worker.holdings.begun)
+        return seen
+
+    def long_look(*_: Any, **__: Any) -> bool:
+        monkeypatch.setattr(maintenance, "has_work", look)
+        GATE.set()
+        wait_until(lambda: JobRun.objects.exists() and not length(worker.holdings))
+        # It runs no more, and was not due yet when the question was asked.
+        return False
+
+    monkeypatch.setattr(Holdings, "__len__", outdated_length)
+    monkeypatch.setattr(maintenance, "has_work", long_look)
 
     with override_settings(JOBS=FAST | {"POLL_SECONDS": 1.0}):
         in_threads(worker.run)
