@@ -173,6 +173,20 @@ def test_a_process_that_waits_for_the_database_is_not_taken_for_one_that_hangs(
         assert "killed" not in caplog.text
 
 
+def test_a_process_that_was_ready_and_ended_before_its_word_was_heard_counts_as_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a burst would give its place up, as one where no process could start."""
+    ends_at_once = SAYS.format("ready").replace("time.sleep(60)", "raise SystemExit(3)")
+    with filled(monkeypatch, sys.executable, "-c", ends_at_once) as child:
+        child.start()
+        assert child.process is not None
+        child.process.wait()
+        child.look()
+
+        assert (child.is_alive, child.code, child.was_ready) == (False, 3, True)
+
+
 def test_a_process_that_hangs_before_it_is_ready_is_killed_and_replaced(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
