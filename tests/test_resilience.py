@@ -677,6 +677,21 @@ def test_a_beat_asked_for_during_another_comes_right_after_it(monkeypatch: pytes
     assert worker.heartbeat.run_once() == 0
 
 
+@override_settings(JOBS={"LEASE_SECONDS": 300, "HEARTBEAT_SECONDS": 100})
+def test_a_cancel_that_is_announced_before_its_claim_has_come_back_is_seen_at_the_next_look() -> None:
+    worker = RuntimeWorker(Plan())
+    one, sent = noop.enqueue(), time.monotonic()
+    claimed = claim()
+    one.cancel()
+
+    worker.heartbeat.beat_now()
+    worker.heartbeat.run_once()
+    (held,) = worker.holdings.add(claimed, claimed_at=sent, lease_seconds=300)
+    worker.heartbeat.run_once()
+
+    assert isinstance(held.stop_reason, CancelRequested)
+
+
 def test_a_job_announced_during_a_claim_is_claimed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     worker = RuntimeWorker(Plan())
     whole = leases.claim
