@@ -109,6 +109,13 @@ def test_the_survey_sees_what_there_is_to_do() -> None:
     assert 3_000 < something.next_run_in < 4_000
 
 
+def test_a_worker_whose_row_was_deleted_is_not_told_that_there_is_no_work() -> None:
+    """Its heartbeat writes it anew; a burst that took the word would end with jobs left."""
+    noop.enqueue()
+
+    assert maintenance.has_work("w1", (), using="default")
+
+
 def test_the_survey_sees_schedules() -> None:
     schedule = make()
     to_plan = maintenance.survey(using="default")
