@@ -15,6 +15,7 @@ from django.test import override_settings
 
 from jobs import Cancel, Discard, JobContext, Retry, Snooze, clock, current, job, operations
 from jobs.models import Job, JobRun, Queue, Worker
+from jobs.runtime.pace import AHEAD_SECONDS
 from jobs.states import State
 from tests.bad_values import raises, returns
 from tests.jobs import echo, noop
@@ -74,6 +75,12 @@ def deaf() -> None:
 def polite(ctx: JobContext) -> None:
     while not GATE.wait(0.01):
         ctx.check()
+
+
+@job("worker.slow")
+def slow() -> None:
+    """Take too long for anything to be claimed ahead."""
+    time.sleep(2 * AHEAD_SECONDS)
 
 
 @job("worker.async")
@@ -363,6 +370,15 @@ def test_a_stop_hands_back_what_was_claimed_ahead_at_once() -> None:
         blocker.refresh_from_db()
         assert blocker.state == State.RUNNING
         GATE.set()
+
+
+@override_settings(JOBS=FAST | {"NOTIFY": False, "POLL_SECONDS": 3600})
+def test_a_slot_that_has_ended_a_long_job_does_not_wait_for_a_poll_to_get_the_next() -> None:
+    for _ in range(3):
+        slow.enqueue()
+
+    with running(concurrency=1):
+        wait_until(lambda: Job.objects.succeeded().count() == 3)
 
 
 def test_the_worker_s_row_tells_what_it_is_and_when_it_stopped() -> None:
