@@ -60,7 +60,8 @@ class WorkerProcess:
 
     def output(self) -> str:
         """Return all it has printed until now."""
-        return os.pread(self._log.fileno(), 10_000_000, 0).decode()
+        # A line may be half written, in the middle of a character.
+        return os.pread(self._log.fileno(), 10_000_000, 0).decode(errors="replace")
 
     def heard(self, text: str) -> bool:
         """Whether it has printed ``text``."""
