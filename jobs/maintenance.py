@@ -79,7 +79,8 @@ def has_work(worker: str, queues: Collection[str], *, using: str) -> bool:
         .filter(name=worker)
         .values_list(Exists(ready), Exists(jobs.due()), Exists(jobs.running().filter(lease_owner=worker)))
     )
-    return any(any(row) for row in seen)
+    # Until its heartbeat has written it anew, a worker without a row knows nothing.
+    return any(any(row) for row in seen or [(True,)])
 
 
 def promote(*, limit: int = CHUNK, using: str) -> int:

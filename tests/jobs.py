@@ -35,6 +35,15 @@ def wait(ctx: JobContext, seconds: float) -> int:
     return os.getpid()
 
 
+@job("wait_for", takes_context=True)
+def wait_for(ctx: JobContext, path: str, *, seconds: float = 0.0) -> int:
+    """Run until there is such a file, and for so many ``seconds`` more, obeying every stop; return the process that did it."""
+    while not os.path.exists(path):
+        ctx.check()
+        time.sleep(0.01)
+    return wait(ctx, seconds)
+
+
 @job("stay", takes_context=True)
 def stay(ctx: JobContext, seconds: float) -> int:
     """Run for ``seconds``, deaf to every stop."""
@@ -100,7 +109,7 @@ def fork(code: int) -> int:
     child = os.fork()
     if child == 0:
         sys.exit(code)
-    until = time.monotonic() + 5
+    until = time.monotonic() + 20
     while time.monotonic() < until:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:

@@ -15,7 +15,7 @@ from jobs.states import State
 from tests import bad_values
 from tests.bad_values import DEAD, LOGGED, RAISED, RETURNED, STORED
 from tests.jobs import noop
-from tests.processes import WorkerProcess
+from tests.processes import PATIENT, WorkerProcess
 from tests.working import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,7 +39,8 @@ def test_bad_values_harm_neither_the_worker_nor_the_jobs_beside_them(
     random.shuffle(specs)
     Job.objects.enqueue_many(specs)
 
-    with WorkerProcess(database_url) as worker:
+    # Texts of 50 MB keep the heartbeat waiting for the interpreter.
+    with WorkerProcess(database_url, settings=PATIENT) as worker:
         wait_until(lambda: not Job.objects.filter(finished_at__isnull=True).exists(), seconds=60)
         after = noop.enqueue()
         wait_until(lambda: Job.objects.get(pk=after.pk).state == State.SUCCEEDED)

@@ -30,22 +30,24 @@ def test_renew_moves_the_end_of_the_lease(renew: Any) -> None:
     noop.enqueue()
     (claimed,) = claim()
 
+    before = clock.read("default")
     renewals = renew(Beat(lease=claimed.lease))
+    after = clock.read("default")
 
-    left = Job.objects.get().lease_expires_at - clock.read("default")
     assert renewals == {claimed.lease: Renewal(Answer.DONE, cancel_requested=False)}
-    assert left == pytest.approx(timedelta(seconds=300), abs=timedelta(seconds=1))
+    assert before <= Job.objects.get().lease_expires_at - timedelta(seconds=300) <= after
 
 
 def test_renew_records_the_start_of_a_job_claimed_ahead_once(renew: Any) -> None:
     noop.enqueue()
     (claimed,) = claim(slots=0, ahead=1)
+    before = clock.read("default")
     renew(Beat(lease=claimed.lease, running=5.0))
-    first = Job.objects.get().started_at
+    after, first = clock.read("default"), Job.objects.get().started_at
 
     renew(Beat(lease=claimed.lease, running=99.0))
 
-    assert clock.read("default") - first == pytest.approx(timedelta(seconds=5), abs=timedelta(seconds=1))
+    assert before <= first + timedelta(seconds=5) <= after
     assert Job.objects.get().started_at == first
 
 
@@ -94,21 +96,20 @@ def test_a_row_that_others_hold_is_busy_and_the_rest_is_renewed(renew: Any, tran
     }
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("new_tables")
 def test_heartbeats_are_hot_updates() -> None:
-    if connection.vendor != "postgresql":
-        pytest.skip("PostgreSQL's storage")
     noop.enqueue()
     (claimed,) = claim()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_force_next_flush()")
-        cursor.execute("SELECT n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'jobs_job'")
-        (before,) = cursor.fetchone()
+    before = hot_updates()
 
     for _ in range(5):
         renew_by_statement([Beat(lease=claimed.lease, progress={"done": 1})], lease_seconds=30, using="default")
 
+    assert hot_updates() - before == 5
+
+
+def hot_updates() -> int:
+    """Count those of this session: the sum of all moves on when one that an earlier test has left ends at last."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_force_next_flush()")
-        cursor.execute("SELECT n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'jobs_job'")
-        assert cursor.fetchone()[0] - before == 5
+        cursor.execute("SELECT n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = 'jobs_job'")
+        return int(cursor.fetchone()[0])

@@ -38,7 +38,8 @@ from tests.working import burst, running, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-FAST = {"LEASE_SECONDS": 3, "HEARTBEAT_SECONDS": 0.5, "POLL_SECONDS": 0.05}
+# The lease outlasts whatever keeps a busy machine from a heartbeat.
+FAST = {"LEASE_SECONDS": 60, "HEARTBEAT_SECONDS": 0.5, "POLL_SECONDS": 0.05}
 on_postgresql = pytest.mark.skipif(
     "sqlite" in connection.settings_dict["ENGINE"], reason="SQLite locks the whole database"
 )
@@ -77,6 +78,12 @@ def reports(ctx: JobContext) -> None:
 def waits(ctx: JobContext) -> None:
     CALLS.append(ctx.attempt)
     GATE.wait(30)
+
+
+@job("resilience.fail_late")
+def fails_late() -> None:
+    GATE.wait(30)
+    raise ValueError("late")
 
 
 @job("resilience.again")
@@ -170,12 +177,13 @@ def test_a_queue_that_somebody_is_just_pausing_blocks_no_claim() -> None:
 @on_postgresql
 def test_a_locked_worker_row_stops_no_heartbeat() -> None:
     waits.enqueue()
+    ends: set[Any] = set()
 
     with running() as one:
         wait_until(lambda: CALLS)
-        with elsewhere("SELECT 1 FROM jobs_worker WHERE name = %s FOR UPDATE", one.worker.name), running():
-            begun = Job.objects.get().started_at
-            wait_until(lambda: (clock.read("default") - begun).total_seconds() > 4.5)
+        with elsewhere("SELECT 1 FROM jobs_worker WHERE name = %s FOR UPDATE", one.worker.name):
+            # One renewal may have been on its way, and another comes before the row.
+            wait_until(lambda: ends.add(Job.objects.get().lease_expires_at) or len(ends) > 3)
         GATE.set()
         wait_until(lambda: Job.objects.succeeded().exists())
 
@@ -252,6 +260,36 @@ def test_a_burst_goes_on_when_a_job_came_and_failed_while_it_looked(monkeypatch:
 
     monkeypatch.setattr(maintenance, "has_work", long_look)
     worker = RuntimeWorker(Plan(burst=True, concurrency=1))
+
+    with override_settings(JOBS=FAST | {"POLL_SECONDS": 1.0}):
+        in_threads(worker.run)
+
+    assert Job.objects.get().state == State.DEAD
+
+
+def test_a_burst_goes_on_when_a_job_came_before_it_looked_and_failed_while_it_did(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    look, length = maintenance.has_work, Holdings.__len__
+    worker = RuntimeWorker(Plan(burst=True, concurrency=1))
+
+    def outdated_length(holdings: Holdings) -> int:
+        seen = length(holdings)
+        if not Job.objects.exists():
+            wait_until(lambda: worker.scheduler.is_idle)
+            fails_late.using(backoff=0.0, max_attempts=2).enqueue()
+            wait_until(lambda: worker.holdings.begun)
+        return seen
+
+    def long_look(*_: Any, **__: Any) -> bool:
+        monkeypatch.setattr(maintenance, "has_work", look)
+        GATE.set()
+        wait_until(lambda: JobRun.objects.exists() and not length(worker.holdings))
+        # It runs no more, and was not due yet when the question was asked.
+        return False
+
+    monkeypatch.setattr(Holdings, "__len__", outdated_length)
+    monkeypatch.setattr(maintenance, "has_work", long_look)
 
     with override_settings(JOBS=FAST | {"POLL_SECONDS": 1.0}):
         in_threads(worker.run)
@@ -500,7 +538,7 @@ def test_two_outages_in_a_row_lose_count_of_nothing(monkeypatch: pytest.MonkeyPa
     assert (holdings.refused, len(holdings), Job.objects.succeeded().count()) == (0, 0, len(jobs))
 
 
-@job("resilience.obey", takes_context=True, timeout=0.3)
+@job("resilience.obey", takes_context=True, timeout=60)
 def obeys(ctx: JobContext) -> None:
     while not GATE.wait(0.01):
         if ctx.should_stop:
@@ -513,10 +551,12 @@ def obeys(ctx: JobContext) -> None:
 def test_a_handler_hears_of_its_timeout_while_the_database_keeps_the_heartbeat_waiting() -> None:
     obeys.using(max_attempts=1).enqueue()
 
-    with running():
-        wait_until(lambda: Job.objects.running().exists())
+    with running() as one:
+        (held,) = wait_until(one.worker.holdings.snapshot)
+        context = wait_until(lambda: held.context)
         with elsewhere("LOCK TABLE jobs_job IN ACCESS EXCLUSIVE MODE"):
-            wait_until(lambda: CALLS, seconds=5)
+            context._deadline = time.monotonic()
+            wait_until(lambda: CALLS)
 
     assert CALLS == ["TimedOut"]
 
@@ -613,7 +653,8 @@ def test_a_worker_that_had_to_wait_for_the_database_gives_others_a_heartbeat_to_
 
     assert len(waits) == 3
     assert waits == sorted(waits)
-    assert worker._find_last_outage() == waits[-1] > worker._started
+    # Later still, if this process itself has stood still since.
+    assert worker._started < waits[-1] <= worker._find_last_outage()
 
 
 def test_a_freeze_is_found_by_whoever_wakes_first() -> None:
@@ -639,6 +680,21 @@ def test_a_beat_asked_for_during_another_comes_right_after_it(monkeypatch: pytes
     worker.heartbeat.beat_now()
 
     assert worker.heartbeat.run_once() == 0
+
+
+@override_settings(JOBS={"LEASE_SECONDS": 300, "HEARTBEAT_SECONDS": 100})
+def test_a_cancel_that_is_announced_before_its_claim_has_come_back_is_seen_at_the_next_look() -> None:
+    worker = RuntimeWorker(Plan())
+    one, sent = noop.enqueue(), time.monotonic()
+    claimed = claim()
+    one.cancel()
+
+    worker.heartbeat.beat_now()
+    worker.heartbeat.run_once()
+    (held,) = worker.holdings.add(claimed, claimed_at=sent, lease_seconds=300)
+    worker.heartbeat.run_once()
+
+    assert isinstance(held.stop_reason, CancelRequested)
 
 
 def test_a_job_announced_during_a_claim_is_claimed_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -668,10 +724,10 @@ def test_a_worker_whose_row_was_deleted_writes_it_anew() -> None:
     assert row.name == one.worker.name
 
 
-@override_settings(JOBS=FAST | {"RETENTION": {"workers": 0}})
+@override_settings(JOBS=FAST | {"LEASE_SECONDS": 3_000, "RETENTION": {"workers": 0}})
 def test_prune_leaves_the_row_of_a_worker_that_may_be_at_work() -> None:
-    make_worker("live", heartbeat_at=clock.in_seconds(-2))
-    make_worker("gone", heartbeat_at=clock.in_seconds(-4))
+    make_worker("live", heartbeat_at=clock.in_seconds(-2_000))
+    make_worker("gone", heartbeat_at=clock.in_seconds(-4_000))
 
     dict(maintenance.prune(using="default"))
 
@@ -732,8 +788,8 @@ def test_a_stop_without_a_database_does_not_storm_it(monkeypatch: pytest.MonkeyP
         one.end()
         monkeypatch.undo()
 
-    # For five seconds, twice a second, and once more for each backoff that ends in between.
-    assert 5 <= len(tries) <= 30
+    # For five seconds or a little more, twice a second, and once more for each backoff that ends in between.
+    assert 5 <= len(tries) <= 60
 
 
 def test_a_lost_lease_is_told_once() -> None:

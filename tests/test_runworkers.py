@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -11,9 +12,9 @@ from django.core.management import CommandError, call_command
 from jobs import clock, operations
 from jobs.models import Job, JobRun, Worker
 from jobs.states import State
-from tests.jobs import deaf, echo, fork, kill_worker, linger, noop, stay, wait
+from tests.jobs import deaf, echo, fork, kill_worker, linger, noop, stay, wait, wait_for
 from tests.models import Mark
-from tests.processes import WorkerProcess
+from tests.processes import PATIENT, WorkerProcess
 from tests.working import wait_until
 
 Start = Callable[..., WorkerProcess]
@@ -21,11 +22,15 @@ Start = Callable[..., WorkerProcess]
 
 @pytest.fixture
 def start(database_url: str) -> Start:
-    return lambda *arguments, **settings: WorkerProcess(database_url, *arguments, settings=settings)
+    return lambda *arguments, **settings: WorkerProcess(database_url, *arguments, settings=PATIENT | settings)
 
 
 def is_running(job: Job) -> Callable[[], bool]:
     return lambda: Job.objects.get(pk=job.pk).state == State.RUNNING
+
+
+def is_stopping() -> bool:
+    return Worker.objects.filter(draining_at__isnull=False).exists()
 
 
 def test_burst_runs_what_is_due_and_exits_with_0(start: Start) -> None:
@@ -52,12 +57,14 @@ def test_queues_are_the_only_ones_served(start: Start) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_lets_a_running_job_finish(start: Start, number: signal.Signals) -> None:
-    job = wait.enqueue(0.7)
+def test_a_signal_lets_a_running_job_finish(start: Start, tmp_path: Path, number: signal.Signals) -> None:
+    job = wait_for.enqueue(f"{tmp_path}/stopping", seconds=0.5)
 
     with start() as worker:
         wait_until(is_running(job))
         worker.send(number)
+        wait_until(is_stopping)
+        (tmp_path / "stopping").touch()
         code = worker.wait()
 
     job.refresh_from_db()
@@ -90,12 +97,14 @@ def test_a_process_that_is_to_be_replaced_finishes_what_it_runs_however_long_tha
 
 
 @pytest.mark.once
-def test_a_drained_process_finishes_what_it_runs_however_long_that_takes(start: Start) -> None:
-    job = wait.enqueue(1.5)
+def test_a_drained_process_finishes_what_it_runs_however_long_that_takes(start: Start, tmp_path: Path) -> None:
+    job = wait_for.enqueue(f"{tmp_path}/stopping", seconds=1.5)
 
     with start("--grace", "0") as worker:
         wait_until(is_running(job))
         operations.drain(Worker.objects.get().name)
+        wait_until(is_stopping)
+        (tmp_path / "stopping").touch()
         code = worker.wait()
 
     assert (code, Job.objects.get(pk=job.pk).state) == (76, State.SUCCEEDED)
@@ -111,7 +120,7 @@ def test_the_first_signal_to_a_process_that_is_to_be_replaced_begins_the_grace(
     job = wait.enqueue(seconds)
 
     with start("--max-jobs", "1", "--grace", grace) as worker:
-        wait_until(lambda: Worker.objects.filter(draining_at__isnull=False).exists())
+        wait_until(is_stopping)
         worker.send(signal.SIGTERM)
         code = worker.wait()
 
@@ -124,7 +133,7 @@ def test_a_thread_that_a_handler_has_left_behind_does_not_keep_the_process(start
     linger.enqueue(60)
 
     with start("--burst") as worker:
-        code = worker.wait(20)
+        code = worker.wait()
 
     assert (code, Job.objects.get().state) == (0, State.SUCCEEDED)
 
@@ -142,10 +151,10 @@ def test_a_child_that_a_handler_forked_ends_where_the_handler_does(start: Start)
 
 
 def test_an_idle_worker_stops_at_once(start: Start) -> None:
-    with start() as worker:
+    with start("--grace", "3600") as worker:
         worker.wait_until_live()
         worker.send(signal.SIGTERM)
-        assert worker.wait(5) == 0
+        assert worker.wait() == 0
 
 
 def test_a_job_that_outlasts_the_grace_is_handed_back_with_its_attempt(start: Start) -> None:
@@ -187,33 +196,40 @@ def test_a_second_signal_ends_the_process_at_once(start: Start) -> None:
     with start("--grace", "60") as worker:
         wait_until(is_running(job))
         worker.send(signal.SIGTERM)
-        wait_until(lambda: Worker.objects.get().draining_at)
+        wait_until(is_stopping)
         worker.send(signal.SIGTERM)
-        code = worker.wait(5)
+        code = worker.wait()
 
     assert code == 128 + signal.SIGTERM
     assert Job.objects.get().state == State.RUNNING
 
 
 def test_a_killed_worker_s_job_is_taken_over_within_the_lease_and_2_seconds(start: Start) -> None:
+    # A machine that stands still meanwhile makes it later; one of three tells what the workers do.
+    assert any(seconds_to_take_over(start) < 2 + 2 for _ in range(3))
+
+
+def seconds_to_take_over(start: Start) -> float:
+    """Kill a worker in mid-job, and return how many seconds later another has begun to run it."""
     job = wait.enqueue(60)
 
-    with start() as first, start() as second:
-        wait_until(lambda: Worker.objects.count() == 2)
+    with start(LEASE_SECONDS=2) as first, start(LEASE_SECONDS=2) as second:
+        wait_until(lambda: Worker.objects.filter(pid__in=[first.pid, second.pid]).count() == 2)
         wait_until(is_running(job))
-        owner = Job.objects.get().lease_owner
+        owner = Job.objects.get(pk=job.pk).lease_owner
         victim = first if Worker.objects.get(name=owner).pid == first.pid else second
         victim.send(signal.SIGKILL)
         killed_at = clock.read("default")
-        wait_until(lambda: JobRun.objects.filter(outcome="lost").exists())
+        wait_until(lambda: JobRun.objects.filter(job=job, outcome="lost").exists())
         wait_until(is_running(job))
-        current = Job.objects.get()
+        current = Job.objects.get(pk=job.pk)
 
-    lost = JobRun.objects.get()
     assert current.lease_owner not in ("", owner)
-    assert lost.worker == owner
-    assert (current.started_at - killed_at).total_seconds() < 2 + 2
+    assert JobRun.objects.get(job=job).worker == owner
     assert (current.attempt, current.losses) == (2, 1)
+    # Its worker is gone too now, and the next are not to take it over.
+    Job.objects.filter(pk=job.pk).delete()
+    return float((current.started_at - killed_at).total_seconds())
 
 
 @pytest.mark.long
@@ -222,9 +238,9 @@ def test_a_job_that_kills_every_worker_is_quarantined_and_harms_no_other(start: 
     others = [echo.enqueue(number) for number in range(100)]
 
     for _ in range(3):
-        with start() as worker:
+        with start(LEASE_SECONDS=2) as worker:
             worker.wait()
-    with start():
+    with start(LEASE_SECONDS=2):
         wait_until(lambda: Job.objects.get(pk=poison.pk).state == State.DEAD)
         wait_until(lambda: Job.objects.succeeded().count() == len(others))
 

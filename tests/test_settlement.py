@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 
 from jobs import clock, leases
-from jobs.leases import Answer, Lease
+from jobs.leases import Answer, Lease, Settlement
 from jobs.leases.settlement import settle_by_orm, settle_by_statement
 from jobs.models import Job, JobRun
 from jobs.outcomes import (
@@ -26,7 +27,6 @@ from jobs.outcomes import (
     Succeeded,
     Unclaimable,
 )
-from jobs.retry import Backoff
 from jobs.states import State
 from tests.jobs import noop
 from tests.leasing import BROKEN, FACTS, claim, in_threads, settlement, silence
@@ -110,10 +110,6 @@ def test_a_run_keeps_when_it_was_due(settle: Any) -> None:
     assert JobRun.objects.get().due_at == due_at < job.run_at
 
 
-class PATIENT(FACTS):
-    backoff = Backoff(base=40)
-
-
 @pytest.mark.parametrize("asked", [False, True], ids=["plain", "cancel requested"])
 @pytest.mark.parametrize("name", OUTCOMES)
 def test_both_paths_write_the_same_rows(name: str, asked: bool) -> None:  # noqa: FBT001 (a parameter of the test)
@@ -126,23 +122,29 @@ def test_both_paths_write_the_same_rows(name: str, asked: bool) -> None:  # noqa
         Job.objects.update(cancel_requested_at=clock.now())
     Job.objects.update(progress={"done": 1}, log="a line", error="before")
 
-    settle_by_statement([settlement(one.lease, outcome, facts=PATIENT, age=50, duration=20)], using="default")
-    settle_by_orm([settlement(two.lease, outcome, facts=PATIENT, age=50, duration=20)], using="default")
+    settle_by_statement([_long_ago(one.lease, outcome)], using="default")
+    settle_by_orm([_long_ago(two.lease, outcome)], using="default")
 
     assert _row(Job, pk=one.job_id) == _row(Job, pk=two.job_id)
     assert _row(JobRun, job_id=one.job_id) == _row(JobRun, job_id=two.job_id)
 
 
+def _long_ago(lease: Lease, outcome: Outcome) -> Settlement:
+    """Settle with all times in thousands of seconds: the few between two settlements are nothing beside them."""
+    one = settlement(lease, outcome, age=5_000, duration=2_000)
+    delay = one.verdict.delay
+    return replace(one, verdict=replace(one.verdict, delay=None if delay is None else 1_000 * delay))
+
+
 def _row(model: Any, **key: Any) -> dict[str, Any]:
-    """Return the row with its times rounded to the ten seconds from now, since the two were written one after the other."""
+    """Return the row with its times as so many thousand seconds from now, since the two were written one after the other."""
     row = model.objects.filter(**key).values().first() or {}
     now = clock.read("default")
     for name in ("id", "job_id", "enqueued_at"):
         row.pop(name, None)
     return {
-        name: round((value - now) / timedelta(seconds=10)) if name.endswith(("_at", "_since")) and value else value
+        name: round((value - now) / timedelta(seconds=1_000)) if name.endswith(("_at", "_since")) and value else value
         for name, value in row.items()
-        if name != "run_at" or value > now
     }
 
 
@@ -150,11 +152,13 @@ def test_times_of_a_run_are_the_worker_s_and_not_the_batch_s(settle: Any) -> Non
     noop.enqueue()
     (claimed,) = claim()
 
+    before = clock.read("default")
     settle(settlement(claimed.lease, age=5.0, duration=2.0))
+    after = clock.read("default")
 
-    run, job, now = JobRun.objects.get(), Job.objects.get(), clock.read("default")
+    run, job = JobRun.objects.get(), Job.objects.get()
     assert run.finished_at - run.started_at == timedelta(seconds=2)
-    assert now - run.finished_at == pytest.approx(timedelta(seconds=5), abs=timedelta(seconds=1))
+    assert before <= run.finished_at + timedelta(seconds=5) <= after
     assert (job.started_at, job.finished_at) == (run.started_at, run.finished_at)
 
 
@@ -191,10 +195,11 @@ def test_backoff_is_measured_from_the_database_s_now(settle: Any) -> None:
     noop.enqueue()
     (claimed,) = claim()
 
+    before = clock.read("default")
     settle(settlement(claimed.lease, Failed(failure=Failure(exception_class="E", message=""), delay=100)))
+    after = clock.read("default")
 
-    job = Job.objects.get()
-    assert job.run_at - clock.read("default") == pytest.approx(timedelta(seconds=100), abs=timedelta(seconds=1))
+    assert before <= Job.objects.get().run_at - timedelta(seconds=100) <= after
 
 
 def test_the_last_attempt_that_fails_is_dead(settle: Any) -> None:

@@ -9,7 +9,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -20,9 +20,9 @@ from jobs.runtime.child import Child
 from jobs.runtime.link import stop_without_supervisor, tell_ready
 from jobs.runtime.supervisor import Supervisor
 from jobs.states import State
-from tests.jobs import deaf, echo, kill_worker, noop, stay, wait
+from tests.jobs import deaf, echo, kill_worker, noop, stay, wait, wait_for
 from tests.models import Mark
-from tests.processes import WorkerProcess
+from tests.processes import PATIENT, WorkerProcess
 from tests.working import wait_until
 
 pytestmark = pytest.mark.once
@@ -32,7 +32,7 @@ Start = Callable[..., WorkerProcess]
 
 @pytest.fixture
 def start(database_url: str) -> Start:
-    return lambda *arguments, **settings: WorkerProcess(database_url, *arguments, settings=settings)
+    return lambda *arguments, **settings: WorkerProcess(database_url, *arguments, settings=PATIENT | settings)
 
 
 def live() -> list[Worker]:
@@ -41,15 +41,18 @@ def live() -> list[Worker]:
 
 def is_gone(pid: int) -> bool:
     """Whether no process of that id is left, a zombie counting as gone."""
-    status = Path(f"/proc/{pid}/status")
-    return not status.exists() or "zombie" in status.read_text()
+    try:
+        return "zombie" in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
-def test_processes_share_the_work_and_stop_together(start: Start) -> None:
+def test_processes_share_the_work_and_stop_together(start: Start, tmp_path: Path) -> None:
     with start("--processes", "2", "--concurrency", "2") as supervisor:
-        # Both are up before there is work, or the first might do it all.
-        wait_until(lambda: len(live()) == 2)
-        jobs = [wait.enqueue(0.5) for _ in range(8)]
+        jobs = [wait_for.enqueue(f"{tmp_path}/shared") for _ in range(4)]
+        # Too many for one of them.
+        wait_until(lambda: Job.objects.running().count() == len(jobs))
+        (tmp_path / "shared").touch()
         wait_until(lambda: Job.objects.succeeded().count() == len(jobs))
         pids = {worker.pid for worker in live()}
         supervisor.send(signal.SIGTERM)
@@ -74,7 +77,7 @@ def test_a_burst_of_processes_ends_when_all_is_done(start: Start) -> None:
 def test_a_process_that_dies_is_replaced(start: Start) -> None:
     poison = kill_worker.enqueue(1)
 
-    with start("--processes", "1", "--reload") as supervisor:
+    with start("--processes", "1", "--reload", LEASE_SECONDS=2) as supervisor:
         wait_until(lambda: Job.objects.get(pk=poison.pk).state == State.SUCCEEDED, seconds=30)
         supervisor.send(signal.SIGTERM)
         supervisor.wait()
@@ -136,6 +139,7 @@ def test_a_process_that_cannot_even_be_started_is_tried_again_later(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with filled(monkeypatch, "/nowhere/python") as child:
+        child._failures = 10
         child.start()
 
         assert (child.is_alive, child.code, child.may_start) == (False, 1, False)
@@ -171,6 +175,20 @@ def test_a_process_that_waits_for_the_database_is_not_taken_for_one_that_hangs(
 
         assert child.was_ready == (word == "ready")
         assert "killed" not in caplog.text
+
+
+def test_a_process_that_was_ready_and_ended_before_its_word_was_heard_counts_as_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a burst would give its place up, as one where no process could start."""
+    ends_at_once = SAYS.format("ready").replace("time.sleep(60)", "raise SystemExit(3)")
+    with filled(monkeypatch, sys.executable, "-c", ends_at_once) as child:
+        child.start()
+        assert child.process is not None
+        child.process.wait()
+        child.look()
+
+        assert (child.is_alive, child.code, child.was_ready) == (False, 3, True)
 
 
 def test_a_process_that_hangs_before_it_is_ready_is_killed_and_replaced(
@@ -236,7 +254,7 @@ def test_a_second_signal_kills_all_at_once(start: Start) -> None:
         supervisor.send(signal.SIGINT)
         wait_until(lambda: Worker.objects.filter(draining_at__isnull=False).exists())
         supervisor.send(signal.SIGINT)
-        code = supervisor.wait(5)
+        code = supervisor.wait()
         wait_until(lambda: all(is_gone(pid) for pid in pids))
 
     assert code == 128 + signal.SIGINT
@@ -281,15 +299,20 @@ def test_code_that_changes_restarts_the_worker(start: Start, tmp_path: Path, mon
     assert len(after) == 1
 
 
-def test_a_signal_that_also_reaches_the_workers_directly_is_one_stop_and_not_two(start: Start) -> None:
+def test_a_signal_that_also_reaches_the_workers_directly_is_one_stop_and_not_two(start: Start, tmp_path: Path) -> None:
     """As systemd does it unless told otherwise: SIGTERM to every process of the unit."""
-    job = wait.enqueue(1.0)
+    job = wait_for.enqueue(f"{tmp_path}/stopping", seconds=0.5)
 
     with start("--processes", "2") as supervisor:
         wait_until(lambda: Job.objects.get(pk=job.pk).state == State.RUNNING)
+        at_work = Worker.objects.get(name=Job.objects.get(pk=job.pk).lease_owner)
         pids = [worker.pid for worker in live()]
         for pid in (*pids, supervisor.pid, *pids):
-            os.kill(pid, signal.SIGTERM)
+            # One that has nothing to do may have ended meanwhile.
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        wait_until(lambda: Worker.objects.get(pk=at_work.pk).draining_at)
+        (tmp_path / "stopping").touch()
         code = supervisor.wait()
 
     job.refresh_from_db()

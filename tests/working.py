@@ -27,10 +27,18 @@ def wait_until(condition: Callable[[], Any], *, seconds: float = 20.0) -> Any:
 
 def burst(**plan: Any) -> int:
     """Run a worker until nothing is due; return its exit code."""
-    (code,) = in_threads(lambda: Worker(Plan(burst=True, **plan)).run())
+    worker = Worker(Plan(burst=True, **plan))
+    (code,) = in_threads(worker.run)
+    wait_for_threads(worker)
     if isinstance(code, Exception):
         raise code
     return int(code)
+
+
+def wait_for_threads(worker: Worker) -> None:
+    """Wait for what a worker has left at its end, which waits for no thread for long: the next test's rows are not for it."""
+    for ticker in worker._tickers:
+        ticker.stop(timeout=30)
 
 
 class Running:
@@ -50,6 +58,7 @@ class Running:
     def end(self) -> int | None:
         self.worker.stop()
         self.thread.join(30)
+        wait_for_threads(self.worker)
         return self.code
 
 

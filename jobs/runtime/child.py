@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import time
+from contextlib import suppress
 
 from django.utils.autoreload import get_child_arguments
 
@@ -97,15 +98,17 @@ class Child:
             self.process.pid,
             code,
         )
+        self._hear_the_rest()
         self._ended(code)
 
-    def hear(self) -> None:
-        """Take the word that the process is ready, or that it waits for the database and does not hang."""
+    def hear(self) -> bytes:
+        """Take the word that the process is ready, or that it waits for the database and does not hang; return it."""
         word = b"" if self._link is None else self._link.recv(1)
         if word == READY:
             self.was_ready = self._has_predecessor = True
         elif word == WAITING:
             self._ready_by = time.monotonic() + READY_SECONDS
+        return word
 
     def stop(self) -> None:
         """Pass the stop on, once to each process."""
@@ -116,6 +119,14 @@ class Child:
     def send(self, number: int) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
+
+    def _hear_the_rest(self) -> None:
+        """Take what it said before it ended, without waiting: a process that a handler forked may keep the line open."""
+        assert self._link is not None  # noqa: S101 (it has one for as long as a process)
+        self._link.settimeout(0)
+        with suppress(OSError):
+            while self.hear():
+                continue
 
     def _kill_if_it_hangs(self) -> None:
         if not self.was_ready and time.monotonic() > self._ready_by:

@@ -132,6 +132,9 @@ class Executors:
 
     def _next(self) -> Held | None:
         """Wait for a job, or for None, which ends the slot."""
+        if self._ready.empty():
+            # After a long job nothing waits, and the claimer would learn of this slot at its next poll.
+            self._on_room(0)
         while True:
             try:
                 return self._ready.get(timeout=CARE_SECONDS)

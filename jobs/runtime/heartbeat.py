@@ -45,11 +45,12 @@ class Heartbeat(Ticker):
         self._on_drain = on_drain
         self._on_missing = on_missing
         self._next_beat = time.monotonic() + settings.heartbeat_seconds
+        self._asked = -1e9
         self._busy: set[leases.Lease] = set()
 
     def beat_now(self) -> None:
         """Renew everything now, to see a cancel that has just been requested."""
-        self._next_beat = time.monotonic()
+        self._asked = self._next_beat = time.monotonic()
         self.wake()
 
     def run_once(self) -> float:
@@ -71,7 +72,8 @@ class Heartbeat(Ticker):
         return True
 
     def _has_news(self, held: Held) -> bool:
-        if held.lease in self._busy:
+        # A claim that was under way when a beat was asked for comes back after it.
+        if held.lease in self._busy or held.deadline < self._asked + settings.lease_seconds:
             return True
         return (
             held.is_running

@@ -159,13 +159,14 @@ class Worker:
 
     def _is_drained(self) -> bool:
         """Whether nothing is due that this worker could run, and nothing is under way in it."""
+        # First of all: a job that is claimed from here on may have failed already
+        # by the end of the look, and be due since after that began.
+        begun = self.holdings.begun
         # Slots that are due become jobs first.
         if len(self.holdings) or not self.scheduler.is_idle:
             return False
-        begun = self.holdings.begun
         try:
             has_work = maintenance.has_work(self.name, self.plan.queues, using=self.plan.using)
-            # A job that was claimed meanwhile may have failed already, and be due since after that look began.
             return not has_work and not len(self.holdings) and self.holdings.begun == begun
         except (DatabaseError, InterfaceError):
             connections[self.plan.using].close()

@@ -13,7 +13,7 @@ import pytest
 
 from jobs.models import Job, Worker
 from jobs.states import State
-from tests.jobs import wait
+from tests.jobs import wait_for
 from tests.processes import WorkerProcess
 from tests.working import wait_until
 
@@ -29,13 +29,15 @@ IN_A_NAMESPACE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_process_1_finishes_its_job_on_sigterm_and_exits_0(database_url: str, processes: int) -> None:
-    job = wait.enqueue(1.0)
+def test_process_1_finishes_its_job_on_sigterm_and_exits_0(database_url: str, tmp_path: Path, processes: int) -> None:
+    job = wait_for.enqueue(f"{tmp_path}/stopping", seconds=0.5)
 
     with WorkerProcess(database_url, "--processes", str(processes), before=IN_A_NAMESPACE) as outside:
         wait_until(lambda: Job.objects.get(pk=job.pk).state == State.RUNNING)
         inside = wait_until(lambda: _child_of(outside.pid))
         os.kill(inside, signal.SIGTERM)
+        wait_until(lambda: Worker.objects.filter(draining_at__isnull=False).exists())
+        (tmp_path / "stopping").touch()
         code = outside.wait()
 
     job.refresh_from_db()
