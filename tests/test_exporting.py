@@ -75,7 +75,7 @@ def test_a_job_is_a_line_of_json(admin_client: Client) -> None:
 def test_a_job_is_a_row_of_csv_below_the_names_of_the_columns(admin_client: Client) -> None:
     job = dead_job()
 
-    (row,) = csv.DictReader(StringIO(export(admin_client, "csv")))
+    (row,) = csv.DictReader(StringIO(export(admin_client, "csv"), newline=""))
 
     assert tuple(row) == stats.EXPORTED
     assert (row["id"], row["state"], row["unique_key"], row["error"]) == (str(job.pk), "dead", "", job.error)
@@ -83,7 +83,7 @@ def test_a_job_is_a_row_of_csv_below_the_names_of_the_columns(admin_client: Clie
 
 
 def test_of_nothing_there_is_the_head_of_csv_only(admin_client: Client) -> None:
-    assert export(admin_client, "csv") == ",".join(stats.EXPORTED) + "\n"
+    assert export(admin_client, "csv") == ",".join(stats.EXPORTED) + "\r\n"
     assert export(admin_client) == ""
 
 

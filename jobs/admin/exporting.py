@@ -36,7 +36,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def _csv(rows: Rows, *, is_first: bool) -> str:
     text = StringIO()
-    writer = csv.DictWriter(text, stats.EXPORTED, lineterminator="\n")
+    writer = csv.DictWriter(text, stats.EXPORTED)
     if is_first:
         writer.writeheader()
     writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
