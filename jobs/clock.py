@@ -37,12 +37,9 @@ def read(using: str) -> datetime:
     return parsed if settings.USE_TZ else parsed.replace(tzinfo=None)
 
 
-# SQLite has milliseconds, and compares text. A microsecond more is in the same
-# millisecond, and comes after all that was stored in it: without, a full second
-# would be written without a fraction, and come before.
 _NOW = {
     "postgresql": "SELECT STATEMENT_TIMESTAMP()",
-    "sqlite": "SELECT STRFTIME('%Y-%m-%dT%H:%M:%f001+00:00', 'NOW')",
+    "sqlite": "SELECT STRFTIME('%Y-%m-%dT%H:%M:%f+00:00', 'NOW')",
 }
 
 

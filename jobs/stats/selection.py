@@ -130,7 +130,10 @@ def freeze(parameters: Mapping[str, str], states: Iterable[ShownState], *, using
     if term:
         wanted["ids"] = sorted(search.found(Job.objects.using(using), term).values_list("pk", flat=True))
     meant = tuple(each for each in states if state in (None, each))
-    return Selection(filter=wanted, states=meant, max_id=max_id, at=clock.read(using))
+    at = clock.read(using)
+    # SQLite compares text: a full second without a fraction would come before what was stored in that moment.
+    at = at.replace(microsecond=at.microsecond or 1)
+    return Selection(filter=wanted, states=meant, max_id=max_id, at=at)
 
 
 def _check(wanted: Mapping[str, str], *, using: str) -> None:
