@@ -59,7 +59,7 @@ PAGES: dict[str, tuple[Callable[[], str], int]] = {
     "events of a kind": (listing(JobEvent, "?kind=discarded"), 10),
     "an event": (change(JobEvent), 6),
     "queues": (listing(Queue), 8),
-    "a queue": (change(Queue), 13),
+    "a queue": (change(Queue), 16),
     "workers": (listing(Worker), 6),
     "a worker": (change(Worker), 7),
 }

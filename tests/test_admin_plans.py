@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 
 from benchmarks import crowd as crowd_of
-from jobs.stats import ShownState, counts, events, kinds, queues, search, workers
+from jobs.stats import ShownState, counts, events, queues, recent, search, workers
 from tests.crawling import crawl
 from tests.plans import buffers, explain, sequential_scans
 
@@ -31,7 +31,7 @@ def crowd(new_tables: None, monkeypatch: pytest.MonkeyPatch) -> None:
         (events, "WINDOW", 500),
         (queues, "WINDOW", 100),
         (workers, "WINDOW", 500),
-        (kinds, "WINDOW", 500),
+        (recent, "WINDOW", 500),
     ):
         monkeypatch.setattr(module, name, size)
     with connection.cursor() as cursor:

@@ -13,7 +13,7 @@ from jobs import clock, operations, stats
 from jobs.admin import QueueAdmin
 from jobs.models import Job, JobEvent, Queue
 from jobs.operations import Actor
-from jobs.stats import counts, queues
+from jobs.stats import counts, queues, recent
 from tests.jobs import echo, noop
 from tests.leasing import BROKEN, claim, make_worker, settle
 from tests.plans import assert_cheap, seed
@@ -233,6 +233,29 @@ def test_looking_at_a_queue_reads_little_of_a_crowded_table(monkeypatch: pytest.
     seed(1_000, queue="bulk", priority=-3)
     monkeypatch.setattr(counts, "MOST", 100)
     monkeypatch.setattr(queues, "WINDOW", 100)
+    monkeypatch.setattr(recent, "WINDOW", 100)
     queue = Queue.objects.create(name="bulk")
 
     assert_cheap(lambda: stats.view_of_queue(queue))
+
+
+def test_the_page_tells_how_the_newest_runs_of_the_queue_went(admin_client: Client) -> None:
+    queue = Queue.objects.create(name="mail")
+    for _ in range(5):
+        noop.using(queue="mail").enqueue()
+        noop.enqueue()
+    for claimed in claim():
+        settle(claimed.lease, duration=0.4)
+
+    html = admin_client.get(url("queue_change", queue.pk)).content.decode()
+
+    assert html.count('<rect class="jobs-bar-good"') == 5
+    assert "Took, median</dt><dd>400 ms" in html
+    assert f'<a href="{url("job_changelist")}?queue=mail">All these jobs</a>' in html
+
+
+def test_of_a_queue_that_hardly_ran_no_runs_are_told(admin_client: Client) -> None:
+    assert (
+        "Recent runs"
+        not in admin_client.get(url("queue_change", Queue.objects.create(name="mail").pk)).content.decode()
+    )

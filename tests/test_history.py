@@ -9,7 +9,7 @@ import pytest
 from jobs import clock, stats
 from jobs.clock import EPOCH
 from jobs.models import Job, JobRun
-from jobs.stats import Lately, history, kinds
+from jobs.stats import Lately, history, recent
 from tests.jobs import echo, noop
 from tests.leasing import BROKEN, OK, claim, settle
 
@@ -74,13 +74,13 @@ def test_what_a_kind_took_lately_is_by_nearest_rank_over_the_runs_that_started()
 
 
 def test_of_a_kind_without_runs_there_is_nothing_to_say() -> None:
-    lately = stats.lately("noop", using="default")
+    lately = stats.lately(kind="noop", using="default")
 
     assert (lately.runs, lately.failed, lately.took(0.5)) == ([], 0.0, None)
 
 
 def test_the_newest_runs_of_a_kind_come_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kinds, "MOST_RUNS", 3)
+    monkeypatch.setattr(recent, "MOST_RUNS", 3)
     for outcome in (BROKEN, OK, BROKEN):
         echo.enqueue(1)
         job = noop.enqueue()
@@ -89,7 +89,7 @@ def test_the_newest_runs_of_a_kind_come_oldest_first(monkeypatch: pytest.MonkeyP
     job.trigger()
     settle(claim()[0].lease)
 
-    runs = stats.lately("noop", using="default").runs
+    runs = stats.lately(kind="noop", using="default").runs
 
     assert [(run.job_id == job.pk, run.outcome) for run in runs] == [
         (False, "succeeded"),
@@ -102,6 +102,6 @@ def test_runs_of_a_kind_are_looked_for_among_the_newest(monkeypatch: pytest.Monk
     noop.enqueue()
     settle(claim()[0].lease)
     echo.enqueue(1)
-    monkeypatch.setattr(kinds, "WINDOW", 1)
+    monkeypatch.setattr(recent, "WINDOW", 1)
 
-    assert stats.lately("noop", using="default").runs == []
+    assert stats.lately(kind="noop", using="default").runs == []

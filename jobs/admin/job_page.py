@@ -34,11 +34,15 @@ def page(admin: JobAdmin, request: HttpRequest, job: Job) -> dict[str, Any]:
         "timeline": timeline(stats.timeline(job)),
         "runs_url": f"{admin.url(JobRun, 'changelist')}?q={job.pk}" if admin.admin_site.is_registered(JobRun) else "",
         "documents": shown_documents(documents),
-        "lately": lately.section(stats.lately(job.kind, using=job._state.db)),  # type: ignore[arg-type]
-        "kind": job.kind,
-        "kind_url": f"{admin.url(Job, 'changelist')}?{urlencode({'kind': job.kind})}",
+        "lately": _lately(admin, job),
         "unmask_url": _unmask_url(admin, request, job) if is_masked else "",
     }
+
+
+def _lately(admin: JobAdmin, job: Any) -> dict[str, Any] | None:
+    title = _("Recent runs of %(kind)s") % {"kind": job.kind}
+    url = f"{admin.url(Job, 'changelist')}?{urlencode({'kind': job.kind})}"
+    return lately.section(stats.lately(kind=job.kind, using=job._state.db), title, url)
 
 
 def _unmask_url(admin: JobAdmin, request: HttpRequest, job: Job) -> str:

@@ -1,4 +1,4 @@
-"""The newest runs of a kind, as a row of bars and a few figures."""
+"""The newest runs of some jobs, as a row of bars and a few figures."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from ..durations import spoken
 from ..models import JobRun
 from ..stats import Lately
 
-# Fewer say nothing of a kind that the timeline does not.
+# Fewer say nothing that the lists do not.
 FEWEST = 5
 STEP, WIDTH, HEIGHT, LEAST = 9, 6, 36, 2
 
 
-def section(lately: Lately) -> dict[str, Any] | None:
-    """Return what ``admin/jobs/job/_lately.html`` shows; nothing of a kind that hardly ran."""
+def section(lately: Lately, title: str, jobs_url: str) -> dict[str, Any] | None:
+    """Return what ``admin/jobs/_lately.html`` shows; nothing where there were hardly any. ``jobs_url`` has all those jobs."""
     if len(lately.runs) < FEWEST:
         return None
     return {
+        "title": title,
+        "jobs_url": jobs_url,
         "bars": list(_bars(lately)),
         "width": STEP * len(lately.runs),
         "height": HEIGHT,

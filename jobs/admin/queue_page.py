@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from .. import stats
 from ..models import Job, JobEvent, Queue, Worker
 from ..stats import QueueView, Waiting
-from . import shown
+from . import lately, shown
 
 if TYPE_CHECKING:
     from .queue import QueueAdmin
@@ -35,6 +35,7 @@ def page(admin: QueueAdmin, queue: Queue) -> dict[str, Any]:
         "errors": view.errors,
         "changes": [shown.event(event) for event in view.changes],
         "changes_url": _events_url(admin, queue),
+        "lately": lately.section(view.lately, _("Recent runs"), _jobs_url(admin, queue)),
     }
 
 
@@ -66,6 +67,12 @@ def _waiting(admin: QueueAdmin, job: Waiting) -> dict[str, Any]:
         "priority": job.priority,
         "due": shown.age(job.due_for),
     }
+
+
+def _jobs_url(admin: QueueAdmin, queue: Queue) -> str:
+    if not admin.admin_site.is_registered(Job):
+        return ""
+    return f"{admin.url(Job, 'changelist')}?{urlencode({'queue': queue.name})}"
 
 
 def _events_url(admin: QueueAdmin, queue: Queue) -> str:

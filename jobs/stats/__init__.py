@@ -9,7 +9,6 @@ from .explanation import explain
 from .exporting import EXPORTED, exported
 from .history import Moment, duration, texts_of_run, timeline, tone, waited
 from .keyset import beyond, claim_place, place_of
-from .kinds import Lately, lately
 from .limits import patience
 from .masking import has_mask, masked, masked_args, restored
 from .notes import translated_note
@@ -18,6 +17,7 @@ from .progress import Progress
 from .queue_page import QueueView
 from .queue_page import view as view_of_queue
 from .queues import Load, Waiting, loads
+from .recent import Lately, lately
 from .schedules import SkippedSlots, SlotRun, Standing, in_standing, rule_in_words, standing, with_times
 from .search import as_id, found, is_windowed, newest
 from .selection import PARAMETERS, Selection, freeze, spoken

@@ -12,6 +12,7 @@ from . import queues
 from .counts import CLAIM_ORDER, Count
 from .events import newest_events
 from .queues import Load, Waiting, loads, with_due_for
+from .recent import Lately, lately
 from .signs import ShownState, in_shown_state
 
 MOST_LISTED = 5
@@ -37,6 +38,7 @@ class QueueView:
     errors: Ranked
     first: tuple[Waiting, ...]
     changes: tuple[JobEvent, ...]
+    lately: Lately
 
     @property
     def left_behind(self) -> list[Waiting]:
@@ -46,7 +48,7 @@ class QueueView:
 
 
 def view(queue: Queue) -> QueueView:
-    """Read all that the page of a queue shows (ten queries)."""
+    """Read all that the page of a queue shows (fourteen queries)."""
     using: Any = queue._state.db
     waiting = _next_claimed(queue.name, using)
     dead, looked_at = _dead_errors(queue.name, using)
@@ -58,6 +60,7 @@ def view(queue: Queue) -> QueueView:
         errors=Counter(map(error_class, dead)).most_common(MOST_LISTED),
         first=tuple(waiting[:MOST_LISTED]),
         changes=tuple(newest_events(using=using).filter(queue=queue.name).order_by("-pk")[:MOST_EVENTS]),
+        lately=lately(queue=queue.name, using=using),
     )
 
 

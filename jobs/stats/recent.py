@@ -1,4 +1,4 @@
-"""How a kind of job has been doing lately."""
+"""How the jobs of a kind, or of a queue, have been doing lately."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..models import Job, JobRun
 from .history import duration, tone, waited
 from .search import newest
 
-# By kind no index has jobs or runs, so that so many of the newest are looked through.
+# No index has what has run by kind or queue, so that so many of the newest are looked through.
 WINDOW = 10_000
 MOST_RUNS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """The newest runs of one kind, the oldest of them first."""
+    """The newest runs of some jobs, the oldest of them first."""
 
     runs: list[JobRun]
 
@@ -41,9 +41,9 @@ class Lately:
         return lengths[math.ceil(share * len(lengths)) - 1] if lengths else None
 
 
-def lately(kind: str, *, using: str) -> Lately:
-    """Return up to ``MOST_RUNS`` of the newest runs of a kind: those of as many of its newest jobs (four queries)."""
-    jobs = newest(Job.objects.using(using).filter(kind=kind, claim_no__gt=0), WINDOW)
+def lately(*, using: str, **where: str) -> Lately:
+    """Return ``MOST_RUNS`` of the newest runs of a ``kind`` or ``queue``: those of as many of its newest jobs (four queries)."""
+    jobs = newest(Job.objects.using(using).filter(claim_no__gt=0, **where), WINDOW)
     ids = list(jobs.order_by("-pk").values_list("pk", flat=True)[:MOST_RUNS])
     runs = newest(JobRun.objects.using(using).filter(job_id__in=ids), WINDOW).order_by("-pk")
     return Lately(list(runs.defer("message", "traceback", "log")[:MOST_RUNS])[::-1])
