@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,14 @@ Start = Callable[..., WorkerProcess]
 @pytest.fixture
 def start(database_url: str) -> Start:
     return lambda *arguments, **settings: WorkerProcess(database_url, *arguments, settings=PATIENT | settings)
+
+
+@pytest.fixture
+def in_a_terminal() -> Iterator[None]:
+    """Undo what nohup does, under which the tests themselves may run."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def is_running(job: Job) -> Callable[[], bool]:
@@ -57,6 +65,7 @@ def test_queues_are_the_only_ones_served(start: Start) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.usefixtures("in_a_terminal")
 def test_a_signal_lets_a_running_job_finish(start: Start, tmp_path: Path, number: signal.Signals) -> None:
     job = wait_for.enqueue(f"{tmp_path}/stopping", seconds=0.5)
 
