@@ -173,6 +173,16 @@ def test_the_file_is_called_after_the_state_and_the_day(admin_client: Client) ->
     assert response["Content-Disposition"].startswith('attachment; filename="jobs-dead-2')
 
 
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="A check refuses SQLite without zones.")
+def test_a_site_without_zones_exports_too(admin_client: Client, settings: Any) -> None:
+    job = dead_job()
+    settings.USE_TZ = False
+
+    (row,) = rows(admin_client, state="dead")
+
+    assert row["finished_at"] == aware(job.finished_at).isoformat()
+
+
 def test_a_filter_that_means_nothing_leads_back_to_the_list(admin_client: Client) -> None:
     response = admin_client.get(url("job_export", "csv"), {"state": "lost"})
 

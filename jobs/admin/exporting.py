@@ -93,7 +93,7 @@ def respond(admin: JobAdmin, request: HttpRequest, name: str) -> HttpResponse | 
     form = FORMATS[name]
     parts = _parts(form, stats.exported(selection, using=using))
     body: Any = _one_by_one(parts) if isinstance(request, ASGIRequest) else parts
-    filename = "-".join(["jobs", *filter(None, [selection.state]), localdate().isoformat()])
+    filename = "-".join(["jobs", *filter(None, [selection.state]), localdate(aware(selection.at)).isoformat()])
     return StreamingHttpResponse(
         body,
         content_type=form.content_type,
