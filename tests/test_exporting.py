@@ -134,6 +134,13 @@ def test_the_filters_of_the_list_hold(admin_client: Client) -> None:
     assert ids(admin_client, state="dead", error=stats.signature_of(died.error)) == [died.pk]
 
 
+def test_what_is_claimed_and_waits_for_its_slot_is_among_the_running(admin_client: Client) -> None:
+    job = running_job()
+    Job.objects.update(started_at=None)
+
+    assert ids(admin_client, state="running") == [job.pk]
+
+
 def test_a_file_has_all_that_match_wherever_it_is_asked_for(admin_client: Client) -> None:
     first, second = noop.enqueue(), noop.enqueue()
 

@@ -50,7 +50,7 @@ def exported(selection: Selection, *, using: str) -> Iterator[list[Row]]:
     either, and a job that moves meanwhile may be in it twice or not at all.
     """
     for shown, jobs in selection.by_state(using=using):
-        for rows in _chunks(jobs.defer(*LARGE_COLUMNS), shown, using=using):
+        for rows in _chunks(jobs.defer(*LARGE_COLUMNS).order_by(*shown.order), shown, using=using):
             yield [_row(job, shown) for job in rows]
 
 

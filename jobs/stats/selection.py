@@ -87,13 +87,13 @@ class Selection:
         return some.filter(Among("pk", [pk for pk in ids if pk not in moved]))[: len(ids)]
 
     def by_state(self, *, using: str) -> Iterator[tuple[ShownState, JobQuerySet]]:
-        """Yield the jobs of each state, which an index has, in the order of its list."""
+        """Yield the jobs that match and are in each state now, which an index has, in no order."""
         jobs = self._narrowed(Job.objects.using(using).filter(pk__lte=self.max_id))
         for shown in self.states:
-            yield shown, self._settled(in_shown_state(jobs, shown), shown).order_by(*shown.order)
+            yield shown, in_shown_state(jobs, shown)
 
     def _parts(self, using: str) -> Iterator[JobQuerySet]:
-        return (part for _, part in self.by_state(using=using))
+        return (self._settled(jobs, shown).order_by(*shown.order) for shown, jobs in self.by_state(using=using))
 
     def _narrowed(self, jobs: JobQuerySet) -> JobQuerySet:
         wanted = self.filter
