@@ -124,6 +124,16 @@ def test_every_chunk_goes_on_where_the_last_one_ended(
     assert state is None or exported == list(jobs.order_by(*state.order).values_list("pk", flat=True))
 
 
+def test_pending_jobs_that_workers_died_of_are_in_their_place_too(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "CHUNK", 2)
+    jobs = [noop.using(priority=priority).enqueue() for priority in (5, 5, 0, 0, 0, -5, -5)]
+    Job.objects.filter(pk__in=[job.pk for job in jobs[::2]]).update(losses=1)
+
+    assert ids(admin_client, state="pending") == [job.pk for job in jobs]
+
+
 def test_the_filters_of_the_list_hold(admin_client: Client) -> None:
     mail = noop.using(queue="mail").enqueue()
     echo.enqueue(1)

@@ -6,12 +6,17 @@ A plan that walked one of the crowds would touch thousands of buffers or scan th
 
 from __future__ import annotations
 
+from datetime import timedelta
+from itertools import islice
+
 import pytest
 from django.db import connection
+from django.db.models import F
 
-from jobs import leases, maintenance, schedules
+from jobs import leases, maintenance, schedules, stats
 from jobs.leases import Beat
 from jobs.models import Job
+from jobs.stats import ShownState, exporting, search
 from tests.leasing import claim, settlement
 from tests.plans import assert_cheap, seed
 
@@ -66,6 +71,30 @@ def test_settle_and_renew_go_through_the_primary_key(crowd: None) -> None:
 
 def test_prune_is_flat(crowd: None) -> None:
     assert_cheap(lambda: list(maintenance.prune(limit=10, using="default")))
+
+
+def test_an_export_of_the_pending_jobs_goes_on_where_it_was(crowd: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "CHUNK", 20)
+
+    assert_cheap(lambda: exported(chunks=4, state="pending"))
+
+
+def test_an_export_of_what_is_looked_for_among_the_newest_reads_no_others(
+    crowd: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seed(30_000, state="succeeded")
+    Job.objects.filter(state="succeeded").update(finished_at=F("run_at") + F("id") * timedelta(seconds=1))
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE jobs_job")
+    monkeypatch.setattr(exporting, "CHUNK", 10)
+    monkeypatch.setattr(search, "WINDOW", 2_000)
+
+    assert_cheap(lambda: exported(chunks=300, state="succeeded", kind="noop"))
+
+
+def exported(*, chunks: int, **filters: str) -> None:
+    selection = stats.freeze(filters, ShownState, using="default")
+    list(islice(stats.exported(selection, using="default"), chunks))
 
 
 SEED_SCHEDULES = """

@@ -16,6 +16,7 @@ from typing import Any
 
 from django.db.models import Q
 
+from ..models import Job
 from ..models.places import comes_after
 from ..models.queryset import JobQuerySet
 from . import counts
@@ -45,6 +46,12 @@ def parts(place: Place | None = None) -> Iterator[Q]:
 def counted(jobs: JobQuerySet, place: Place | None = None) -> Count:
     """Count these pending jobs, part by part."""
     return Count.of(sum(counts.some(jobs.filter(part), CLAIM_ORDER).count() for part in parts(place)))
+
+
+def first(jobs: JobQuerySet, most: int, place: Place | None = None) -> list[Job]:
+    """Return the first ``most`` of these pending jobs, each part read by itself; fewer only if there are no more."""
+    ranked = (jobs.filter(part).order_by(*CLAIM_ORDER)[:most] for part in parts(place))
+    return list(islice(merge(*ranked, key=lambda job: (-job.priority, job.run_at, job.pk)), most))
 
 
 def page(jobs: JobQuerySet, begin: int, end: int, place: Place | None = None) -> JobQuerySet:

@@ -58,6 +58,11 @@ class Selection:
         """The state that the list shows, if it shows one."""
         return ShownState(self.filter["state"]) if "state" in self.filter else None
 
+    @property
+    def is_windowed(self) -> bool:
+        """Whether it is of the newest jobs only; their list is in the order of their ids."""
+        return "above_id" in self.filter
+
     def count(self, *, using: str) -> Count:
         """Count the jobs, no further than ``MOST``."""
         return Count.of(sum(part.values("pk")[: counts.MOST + 1].count() for part in self._parts(using)))
@@ -153,7 +158,9 @@ def _check(wanted: Mapping[str, str], *, using: str) -> None:
 def spoken(selection: Selection) -> Iterator[tuple[str, str]]:
     """Yield the filter in words: what each part is called, and what it says."""
     wanted = selection.filter
-    newest = _(" (among the newest %(count)s jobs)") % {"count": grouped(search.WINDOW)} if "above_id" in wanted else ""
+    newest = (
+        _(" (among the newest %(count)s jobs)") % {"count": grouped(search.WINDOW)} if selection.is_windowed else ""
+    )
     states = ", ".join(str(state.label) for state in selection.states)
     yield _("State"), states or str(selection.state.label if selection.state else "")
     for name, label in (("kind", _("Kind")), ("queue", _("Queue"))):
