@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+from datetime import UTC, datetime, timedelta
 from io import StringIO
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -122,6 +124,32 @@ def test_every_chunk_goes_on_where_the_last_one_ended(
 
     assert sorted(exported) == sorted(jobs.values_list("pk", flat=True))
     assert state is None or exported == list(jobs.order_by(*state.order).values_list("pk", flat=True))
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="A check refuses SQLite without zones.")
+def test_the_hour_that_comes_twice_in_autumn_is_exported_once(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    monkeypatch.setattr(exporting, "CHUNK", 1)
+    first = datetime(2222, 10, 27, 0, 10, tzinfo=UTC)
+    jobs = [noop.using(run_at=first + timedelta(minutes=minutes)).enqueue() for minutes in (0, 30, 70)]
+    settings.USE_TZ, settings.TIME_ZONE = False, "Europe/Berlin"
+
+    selection = stats.freeze({"state": "scheduled"}, ShownState, using="default")
+    exported = [row["id"] for rows in islice(stats.exported(selection, using="default"), 5) for row in rows]
+
+    assert exported == [job.pk for job in jobs]
+
+
+def test_no_others_are_left_out_where_the_last_one_moves_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "CHUNK", 1)
+    jobs = [noop.using(delay=delay).enqueue() for delay in (60, 120, 180)]
+
+    chunks = stats.exported(stats.freeze({"state": "scheduled"}, ShownState, using="default"), using="default")
+    (row,) = next(chunks)
+    Job.objects.filter(pk=row["id"]).update(run_at=jobs[2].run_at + timedelta(seconds=60))
+
+    assert [row["id"] for rows in chunks for row in rows] == [jobs[1].pk, jobs[2].pk, jobs[0].pk]
 
 
 def test_pending_jobs_that_workers_died_of_are_in_their_place_too(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import Any
 
+from django.conf import settings
 from django.db import connections
 from django.db.models import DateTimeField, Subquery, Value
 from django.db.models.functions import Coalesce
@@ -60,10 +61,19 @@ _PRIORITY = re.compile(r"-?\d{1,3}")
 
 
 def _stored(jobs: JobQuerySet, job_id: int, column: str, at: datetime) -> Any:
-    """Return a time as the database compares it: SQLite has text, which may have been written in several ways."""
-    if connections[jobs.db].vendor != "sqlite":
+    """
+    Return a time as the database compares it, which is what the job still has, unless it has moved.
+
+    SQLite has text, which may have been written in several ways. Without
+    USE_TZ a time may be one of two in autumn, and ``at`` is the first.
+    """
+    is_text = connections[jobs.db].vendor == "sqlite"
+    if settings.USE_TZ and not is_text:
         return at
-    own = Job.objects.using(jobs.db).filter(pk=job_id).values(column)[:1]
+    # No more than what is lost on the way here: else a job that is put off takes the place with it.
+    lost = timedelta(milliseconds=1) if is_text else timedelta(hours=1)
+    still = {"pk": job_id, f"{column}__range": (at - lost, at + lost)}
+    own = Job.objects.using(jobs.db).filter(**still).values(column)[:1]
     return Coalesce(Subquery(own), Value(at, output_field=DateTimeField()))
 
 
