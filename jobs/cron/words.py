@@ -68,12 +68,20 @@ def _options(**values: Any) -> Any:
 
 
 def _is_old() -> bool:
-    """Say whether it is version 1, which django-celery-beat asks for; it says "only" where a day of either is meant."""
+    """
+    Say whether it is version 1, which django-celery-beat asks for.
+
+    It says "only" where a day of either is meant, and "between" two hours
+    where each of them is, on the hour.
+    """
     return str(cron_descriptor.__version__).startswith("1.")
 
 
 def _are_said_truly(fields: list[str]) -> bool:
-    date, weekday = fields[2], fields[4]
+    minute, hour, date, _, weekday = fields
+    # Beside other hours a range is "at 09:00 through 11:59", as if it were all that time.
+    if minute == "0" and "-" in hour and (_is_old() or "," in hour):
+        return False
     if date != "*" and weekday != "*" and (_is_old() or not _PLAIN_WEEKDAYS.fullmatch(weekday)):
         return False
     if _LAST_AMONG_OTHERS.match(date):
