@@ -89,7 +89,9 @@ def test_of_nothing_there_is_the_head_of_csv_only(admin_client: Client) -> None:
     assert export(admin_client) == ""
 
 
-@pytest.mark.parametrize("start", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"], ids=ascii)
+@pytest.mark.parametrize(
+    "start", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1", "\uff20A"], ids=ascii
+)
 def test_no_spreadsheet_takes_a_text_for_a_formula(admin_client: Client, start: str) -> None:
     dead_job()
     Job.objects.update(error=start, priority=-5)

@@ -30,8 +30,8 @@ Rows = list[dict[str, Any]]
 
 # A file has all that match, wherever in the list it is asked for.
 PARAMETERS = tuple(name for name in stats.PARAMETERS if name != "after")
-# What a spreadsheet would take for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What a spreadsheet would take for a formula; the last four are the first ones in full width, as East Asia has them.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def _csv(rows: Rows, *, is_first: bool) -> str:
