@@ -430,6 +430,16 @@ def test_a_parameter_that_means_nothing_is_refused(parameters: dict[str, str]) -
         stats.freeze(parameters, (), using="default")
 
 
+@pytest.mark.parametrize("state", ["dead", None])
+def test_what_follows_a_page_of_the_newest_goes_by_id_as_that_list_does(state: str | None) -> None:
+    first, second = dead(2)
+    filters = {} if state is None else {"state": state}
+
+    following = freeze(kind="noop", after=str(second.pk), **filters)
+
+    assert following.ids_below(None, 10, using="default") == [first.pk]
+
+
 def test_a_search_is_frozen_as_what_it_found_and_a_place_as_where_it_was() -> None:
     wanted, _ = echo.enqueue(value=1), noop.enqueue()
 

@@ -60,7 +60,7 @@ class Selection:
 
     @property
     def is_windowed(self) -> bool:
-        """Whether it is of the newest jobs only; their list is in the order of their ids."""
+        """Whether it is of the newest jobs only; their list is in the order of their ids, whatever their state."""
         return "above_id" in self.filter
 
     def count(self, *, using: str) -> Count:
@@ -108,7 +108,8 @@ class Selection:
             jobs = with_signature(jobs, wanted["error"])
         if "ids" in wanted:
             jobs = jobs.filter(pk__in=wanted["ids"])
-        return beyond(jobs, self.state, wanted["after"]) if "after" in wanted else jobs
+        order = None if self.is_windowed else self.state
+        return beyond(jobs, order, wanted["after"]) if "after" in wanted else jobs
 
     def _settled(self, jobs: JobQuerySet, shown: ShownState) -> JobQuerySet:
         """Leave out what has come into this state since, as far as the row tells; ``still_among`` knows the rest."""
@@ -126,11 +127,14 @@ def freeze(parameters: Mapping[str, str], states: Iterable[ShownState], *, using
     Raises ``InvalidJob`` for a parameter that means nothing.
     """
     wanted: dict[str, Any] = {name: parameters[name] for name in PARAMETERS if name in parameters}
-    _check(wanted, using=using)
+    _check(wanted)
     max_id = Job.objects.using(using).order_by("-pk").values_list("pk", flat=True).first() or 0
     state = ShownState(wanted["state"]) if "state" in wanted else None
-    if any(search.is_windowed(name, state, wanted) for name in ("queue", "kind") if name in wanted):
+    is_windowed = any(search.is_windowed(name, state, wanted) for name in ("queue", "kind") if name in wanted)
+    if is_windowed:
         wanted["above_id"] = max(0, max_id - search.WINDOW)
+    if "after" in wanted:
+        beyond(Job.objects.using(using), None if is_windowed else state, wanted["after"])
     term = wanted.get("q", "").strip()
     if term:
         wanted["ids"] = sorted(search.found(Job.objects.using(using), term).values_list("pk", flat=True))
@@ -141,7 +145,7 @@ def freeze(parameters: Mapping[str, str], states: Iterable[ShownState], *, using
     return Selection(filter=wanted, states=meant, max_id=max_id, at=at)
 
 
-def _check(wanted: Mapping[str, str], *, using: str) -> None:
+def _check(wanted: Mapping[str, str]) -> None:
     if "state" in wanted and wanted["state"] not in ShownState.values:
         raise InvalidJob(f"state={wanted['state']!r} is none of {', '.join(ShownState.values)}.")
     if "error" in wanted and wanted.get("state") != ShownState.DEAD:
@@ -151,8 +155,6 @@ def _check(wanted: Mapping[str, str], *, using: str) -> None:
     for name, check in CHECKS.items():
         if name in wanted:
             check(wanted[name])
-    if "after" in wanted:
-        beyond(Job.objects.using(using), ShownState(wanted["state"]) if "state" in wanted else None, wanted["after"])
 
 
 def spoken(selection: Selection) -> Iterator[tuple[str, str]]:
