@@ -26,7 +26,8 @@ def pages(client: Client) -> list[str]:
         if _sort(address) in found:
             continue
         response = client.get(address)
-        html = response.content.decode() if response.status_code == 200 else ""
+        # A file is no page.
+        html = response.content.decode() if response.status_code == 200 and not response.streaming else ""
         if "<html" not in html:
             continue
         found[_sort(address)] = address
