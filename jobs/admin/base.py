@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
@@ -141,6 +142,12 @@ class ReadOnlyAdmin(AnyModelAdmin):
         if not self.admin_site.is_registered(model):
             return text
         return format_html('<a href="{}">{}</a>', self.url(model, "change", quote(pk)), text)
+
+    def list_url(self, model: type[Model], **filters: Any) -> str:
+        """Return the address of the rows of ``model`` that match, or nothing where this site does not show them."""
+        if not self.admin_site.is_registered(model):
+            return ""
+        return f"{self.url(model, 'changelist')}?{urlencode(filters)}"
 
     def url(self, model: type[Model], page: str, *args: Any) -> str:
         """Return the address of a page of ``model`` on this admin site."""

@@ -34,12 +34,9 @@ PARAMETERS = tuple(name for name in stats.PARAMETERS if name != "after")
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-def _csv(rows: Rows, *, is_first: bool) -> str:
+def _csv(rows: Rows) -> str:
     text = StringIO()
-    writer = csv.DictWriter(text, stats.EXPORTED)
-    if is_first:
-        writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    csv.writer(text).writerows([_cell(value) for value in row.values()] for row in rows)
     return text.getvalue()
 
 
@@ -49,7 +46,7 @@ def _cell(value: Any) -> Any:
     return _plain(value)
 
 
-def _ndjson(rows: Rows, *, is_first: bool) -> str:
+def _ndjson(rows: Rows) -> str:
     return "".join(json.dumps(row, default=_plain, ensure_ascii=False) + "\n" for row in rows)
 
 
@@ -58,16 +55,17 @@ def _plain(value: Any) -> Any:
 
 
 class Format(NamedTuple):
-    """A kind of file: how it is called, what it is, and how the text of some rows is written."""
+    """A kind of file: how it is called, what it is, how it begins, and how the text of some rows is written."""
 
     label: Any
     content_type: str
-    written: Callable[..., str]
+    head: str
+    written: Callable[[Rows], str]
 
 
 FORMATS = {
-    "csv": Format(_("Export as CSV"), "text/csv; charset=utf-8", _csv),
-    "ndjson": Format(_("Export as JSON lines"), "application/x-ndjson", _ndjson),
+    "csv": Format(_("Export as CSV"), "text/csv; charset=utf-8", ",".join(stats.EXPORTED) + "\r\n", _csv),
+    "ndjson": Format(_("Export as JSON lines"), "application/x-ndjson", "", _ndjson),
 }
 
 
@@ -106,9 +104,9 @@ def _wanted(request: HttpRequest) -> dict[str, str]:
 
 
 def _parts(form: Format, chunks: Iterator[Rows]) -> Iterator[str]:
-    yield form.written([], is_first=True)
+    yield form.head
     for rows in chunks:
-        yield form.written(rows, is_first=False)
+        yield form.written(rows)
 
 
 async def _one_by_one(parts: Iterator[str]) -> AsyncIterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
@@ -137,7 +136,7 @@ class JobAdmin(SteeredAdmin):
 
     def jobs_link(self, name: str, value: str) -> SafeString:
         """Return the name of a kind or a queue, linked to its jobs in the list."""
-        return format_html('<a href="{}?{}">{}</a>', self.url(Job, "changelist"), urlencode({name: value}), value)
+        return format_html('<a href="{}">{}</a>', self.list_url(Job, **{name: value}), value)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self.may(request, "enqueue_job")

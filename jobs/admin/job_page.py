@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from django.contrib.admin.utils import label_for_field
 from django.http import HttpRequest
@@ -32,7 +31,7 @@ def page(admin: JobAdmin, request: HttpRequest, job: Job) -> dict[str, Any]:
         "facts": list(_facts(admin, job)),
         "progress": _progress(documents),
         "timeline": timeline(stats.timeline(job)),
-        "runs_url": f"{admin.url(JobRun, 'changelist')}?q={job.pk}" if admin.admin_site.is_registered(JobRun) else "",
+        "runs_url": admin.list_url(JobRun, q=job.pk),
         "documents": shown_documents(documents),
         "lately": _lately(admin, job),
         "unmask_url": _unmask_url(admin, request, job) if is_masked else "",
@@ -41,8 +40,8 @@ def page(admin: JobAdmin, request: HttpRequest, job: Job) -> dict[str, Any]:
 
 def _lately(admin: JobAdmin, job: Any) -> dict[str, Any] | None:
     title = _("Recent runs of %(kind)s") % {"kind": job.kind}
-    url = f"{admin.url(Job, 'changelist')}?{urlencode({'kind': job.kind})}"
-    return lately.section(stats.lately(kind=job.kind, using=job._state.db), title, url)
+    recent = stats.lately(kind=job.kind, using=job._state.db)
+    return lately.section(recent, title, admin.list_url(Job, kind=job.kind))
 
 
 def _unmask_url(admin: JobAdmin, request: HttpRequest, job: Job) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -92,10 +91,8 @@ class QueueAdmin(SteeredAdmin):
 
     def jobs_link(self, queue: Queue, state: str, text: Any) -> SafeString | str:
         """Return ``text``, linked to the jobs of the queue in that state where this site shows jobs."""
-        if not self.admin_site.is_registered(Job):
-            return str(text)
-        query = urlencode({"queue": queue.name, "state": state})
-        return format_html('<a href="{}?{}">{}</a>', self.url(Job, "changelist"), query, text)
+        url = self.list_url(Job, queue=queue.name, state=state)
+        return format_html('<a href="{}">{}</a>', url, text) if url else str(text)
 
     @admin.display(description=_("status"))
     def status(self, queue: Queue) -> SafeString:

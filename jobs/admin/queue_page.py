@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
@@ -34,8 +33,8 @@ def page(admin: QueueAdmin, queue: Queue) -> dict[str, Any]:
         "kinds": view.kinds,
         "errors": view.errors,
         "changes": [shown.event(event) for event in view.changes],
-        "changes_url": _events_url(admin, queue),
-        "lately": lately.section(view.lately, _("Recent runs"), _jobs_url(admin, queue)),
+        "changes_url": admin.list_url(JobEvent, queue=queue.name),
+        "lately": lately.section(view.lately, _("Recent runs"), admin.list_url(Job, queue=queue.name)),
     }
 
 
@@ -67,15 +66,3 @@ def _waiting(admin: QueueAdmin, job: Waiting) -> dict[str, Any]:
         "priority": job.priority,
         "due": shown.age(job.due_for),
     }
-
-
-def _jobs_url(admin: QueueAdmin, queue: Queue) -> str:
-    if not admin.admin_site.is_registered(Job):
-        return ""
-    return f"{admin.url(Job, 'changelist')}?{urlencode({'queue': queue.name})}"
-
-
-def _events_url(admin: QueueAdmin, queue: Queue) -> str:
-    if not admin.admin_site.is_registered(JobEvent):
-        return ""
-    return f"{admin.url(JobEvent, 'changelist')}?{urlencode({'queue': queue.name})}"

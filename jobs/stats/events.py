@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from ..models import JobEvent, Queue, Worker
+from .search import newest
 from .wording import described, localized
 
 Kind = JobEvent.Kind
@@ -52,8 +53,7 @@ def newest_events(*, using: str) -> QuerySet[JobEvent]:
 
 def within_newest(events: QuerySet[JobEvent]) -> QuerySet[JobEvent]:
     """Filter to the newest ``WINDOW`` events of the table (one query)."""
-    last = JobEvent.objects.using(events.db).order_by("-pk").values_list("pk", flat=True).first() or 0
-    return events.filter(pk__gt=last - WINDOW)
+    return newest(events, WINDOW)
 
 
 def ids_of(model: type[Queue] | type[Worker], names: Collection[str], *, using: str) -> dict[str, int]:
